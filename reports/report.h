@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "engine/backend.h"
+#include "fixtures/plan.h"
+#include "reports/judgement.h"
+#include "reports/transcript.h"
+
+namespace detcheck {
+
+/// The run itself: what changes from one run to the next even where nothing else does.
+struct RunFacts {
+  std::string started_utc;   ///< RFC 3339, seconds.
+  double duration_s = 0.0;
+  bool interrupted = false;
+  int resumed_records = 0;   ///< Records taken over from an earlier transcript.
+};
+
+/// Plan + transcript + judgement + manifests. One JSON file (reports/schema/report-1.schema.json).
+struct Report {
+  RunFacts run;
+  Manifest harness;
+  Manifest subject;
+  TargetFacts facts;
+  Plan plan;
+  Transcript transcript;
+  Judgement judgement;
+};
+
+/// The report as JSON text. Distinct outputs are stored once and referred to by samples; logprobs
+/// keep their exact bits.
+std::string ReportToJson(const Report& report);
+/// Strict. Throws Error(kInput): "FILE: place: fact".
+Report ReportFromJson(const std::string& json, const std::string& file);
+
+Report ReadReport(const std::string& path);
+/// Writes to a temporary file beside `path`, then renames. Throws Error(kInput).
+void WriteReport(const Report& report, const std::string& path);
+
+}  // namespace detcheck
