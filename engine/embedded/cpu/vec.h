@@ -4,8 +4,8 @@
 ///
 /// Kernel sources (the `*_kernels.cc` files) are compiled once per SIMD level, each time with
 /// DETCHECK_LEVEL_NS set to the namespace of that level (`baseline`, `avx2`, `avx512`, `neon`) and
-/// one of the DETCHECK_LEVEL_* switches. Everything here lives in that namespace, so that code built
-/// with wide instructions is never merged into code that must run without them. For the same
+/// one of the DETCHECK_LEVEL_* switches. Everything here lives in that namespace, so that code
+/// built with wide instructions is never merged into code that must run without them. For the same
 /// reason a kernel source uses no std containers, no std templates and no shared inline functions.
 ///
 /// Every operation is either exact, or one correctly rounded IEEE 754 operation, or a fixed tree of
@@ -23,10 +23,9 @@
 ///   StoreBf16(p, a) StoreF16(p, a)   rounded to nearest, ties to even; NaN stays NaN
 /// Arithmetic:
 ///   Add Sub Mul Div Sqrt    one rounding each
-///   Fma(a, b, c)            a * b + c, one rounding, in software where the level has no instruction
-///   FmaNeg(a, b, c)         c - a * b, one rounding
-///   Max(a, b) Min(a, b)     a > b ? a : b and a < b ? a : b; so b where either is NaN
-///   Neg Abs                 exact, on the sign bit
+///   Fma(a, b, c)            a * b + c, one rounding, in software where the level has no
+///   instruction FmaNeg(a, b, c)         c - a * b, one rounding Max(a, b) Min(a, b)     a > b ? a
+///   : b and a < b ? a : b; so b where either is NaN Neg Abs                 exact, on the sign bit
 ///   RoundBf16 RoundF16      to the nearest value of the format, ties to even, as float32
 /// Comparison (false for NaN):
 ///   Less(a, b) Equal(a, b) Select(mask, if_true, if_false) Any(mask)
@@ -35,7 +34,8 @@
 /// Integers:
 ///   RoundToInt(a)           nearest, ties to even; |a| < 2^31
 ///   ToFloat(i) BitsOf(a) FromBits(i)
-///   IntBroadcast IntAdd IntSub IntAnd IntOr ShiftLeft<k> ShiftRight<k> (logical) ShiftRightSigned<k>
+///   IntBroadcast IntAdd IntSub IntAnd IntOr ShiftLeft<k> ShiftRight<k> (logical)
+///   ShiftRightSigned<k>
 
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +56,9 @@ namespace detcheck::cpu::DETCHECK_LEVEL_NS {
 
 inline constexpr int kLanes = 16;
 
-inline Lanes FmaNeg(Lanes a, Lanes b, Lanes c) { return Fma(Neg(a), b, c); }
+inline Lanes FmaNeg(Lanes a, Lanes b, Lanes c) {
+  return Fma(Neg(a), b, c);
+}
 
 inline Lanes RoundBf16(Lanes a) {
   const IntLanes bits = BitsOf(a);

@@ -18,9 +18,15 @@ inline __m256i FirstLanes(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-inline Lanes Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-inline Lanes Broadcast(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
-inline Lanes Load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+inline Lanes Zero() {
+  return {_mm256_setzero_ps(), _mm256_setzero_ps()};
+}
+inline Lanes Broadcast(float x) {
+  return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
+}
+inline Lanes Load(const float* p) {
+  return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
 inline void Store(float* p, Lanes a) {
   _mm256_storeu_ps(p, a.lo);
   _mm256_storeu_ps(p + 8, a.hi);
@@ -45,7 +51,9 @@ inline Lanes Mul(Lanes a, Lanes b) {
 inline Lanes Div(Lanes a, Lanes b) {
   return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)};
 }
-inline Lanes Sqrt(Lanes a) { return {_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
+inline Lanes Sqrt(Lanes a) {
+  return {_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)};
+}
 inline Lanes Fma(Lanes a, Lanes b, Lanes c) {
   return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
 }
@@ -74,17 +82,25 @@ inline Lanes Select(Mask m, Lanes if_true, Lanes if_false) {
   return {_mm256_blendv_ps(if_false.lo, if_true.lo, m.lo),
           _mm256_blendv_ps(if_false.hi, if_true.hi, m.hi)};
 }
-inline bool Any(Mask m) { return _mm256_movemask_ps(_mm256_or_ps(m.lo, m.hi)) != 0; }
+inline bool Any(Mask m) {
+  return _mm256_movemask_ps(_mm256_or_ps(m.lo, m.hi)) != 0;
+}
 
 inline IntLanes RoundToInt(Lanes a) {
   return {_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi)};
 }
-inline Lanes ToFloat(IntLanes a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
-inline IntLanes BitsOf(Lanes a) { return {_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)}; }
+inline Lanes ToFloat(IntLanes a) {
+  return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)};
+}
+inline IntLanes BitsOf(Lanes a) {
+  return {_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)};
+}
 inline Lanes FromBits(IntLanes a) {
   return {_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)};
 }
-inline IntLanes IntBroadcast(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
+inline IntLanes IntBroadcast(int32_t x) {
+  return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
 inline IntLanes IntAdd(IntLanes a, IntLanes b) {
   return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
 }
