@@ -16,7 +16,7 @@ struct EngineOptions {
   bool radix_cache = true;               ///< off by --disable-radix-cache
   int page_size = 16;                    ///< Tokens of a KV page, >= 1.
   int chunked_prefill_size = 256;        ///< Most prefill tokens of one engine step, >= 1.
-  int max_running_requests = 64;         ///< Most requests in one engine step, >= 1.
+  int max_running_requests = 128;        ///< Most requests in one engine step, >= 1.
   int max_total_tokens = 0;              ///< KV pool, tokens; 0: chosen from the model.
   std::optional<DType> dtype;            ///< Absent: the model's own (synthetic: bf16).
   uint64_t random_seed = 42;             ///< Weights of synthetic models.
