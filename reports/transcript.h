@@ -35,6 +35,12 @@ struct Transcript {
   std::string identity;  ///< Digest of the subject's identity set, as read before the first step.
   std::vector<StepRecord> records;
   bool complete = false;  ///< Every step was run to its end.
+  /// Why not every step was run ("interrupted", "budget of 60 s spent", "target lost: …"); empty
+  /// where complete.
+  std::string ended_early;
+  /// Digest of the identity set as read again after the last step; empty where it could not be
+  /// read. One that differs from `identity` makes the run inconclusive.
+  std::string identity_after;
 };
 
 /// Appends records to a JSON-lines file as they come, each flushed to the file when it returns.
