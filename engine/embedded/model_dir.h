@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/embedded/model_config.h"
+#include "engine/embedded/options.h"
+#include "engine/embedded/weights.h"
+
+namespace detcheck {
+
+/// A model that has not been uploaded yet.
+struct LoadedModel {
+  ModelConfig config;  ///< Its dtype is options.dtype where that is given.
+  std::unique_ptr<WeightSource> weights;
+};
+
+/// Opens options.model: "synthetic:NAME" (weights from options.random_seed), or a Hugging Face
+/// directory (config.json, model.safetensors or model.safetensors.index.json). Throws
+/// Error(kUsage) for an unknown synthetic name and Error(kInput) for a directory that is wrong.
+LoadedModel LoadModel(const EngineOptions& options);
+
+}  // namespace detcheck
