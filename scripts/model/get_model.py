@@ -184,11 +184,11 @@ def publish(fresh, output):
 
 
 def make(output, dtype):
+    python = ready_python()
+    wheel = ready_wheel(python)
     output.parent.mkdir(parents=True, exist_ok=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
     try:
-        python = ready_python()
-        wheel = ready_wheel(python)
         fresh = scratch / output.name
         fresh.mkdir()
         say(f"converting to {dtype}")
