@@ -177,7 +177,8 @@ def origin(dtype):
         "changes": [
             "weights dequantised from Q4_1 (embeddings from Q8_0) and stored as " + dtype,
             "rows of q_proj and k_proj put back from llama.cpp's RoPE order into Hugging Face's",
-            "config.json, tokenizer.json and tokenizer_config.json rebuilt from the GGUF's metadata",
+            "config.json, tokenizer.json and tokenizer_config.json rebuilt from the GGUF's"
+            " metadata",
         ],
         "note": "These are not the original weights: 4-bit rounding is in them.",
     }

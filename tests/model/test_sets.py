@@ -122,7 +122,8 @@ class Contents(unittest.TestCase):
     def test_prefix_families(self):
         for edition in EDITIONS:
             self.lens("prefix-families", edition, "family")
-            prompts = {f["id"]: f["prompt_ids"] for f in load("prefix-families", edition)["fixtures"]}
+            fixtures = load("prefix-families", edition)["fixtures"]
+            prompts = {f["id"]: f["prompt_ids"] for f in fixtures}
             for family in ("f1", "f2", "f3"):
                 stem = prompts[f"{family}/stem"]
                 tails = [ids for key, ids in prompts.items() if key.startswith(f"{family}/tail-")]
