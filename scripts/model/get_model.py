@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import importlib.util
 import pathlib
 import shutil
 import subprocess
@@ -148,6 +149,8 @@ def ready_python():
     wanted = REQUIREMENTS.read_bytes()
     if python.exists() and stamp.is_file() and stamp.read_bytes() == wanted:
         return python
+    if importlib.util.find_spec("ensurepip") is None:
+        raise Failure(EXIT_CANNOT_FINISH, "python3 lacks ensurepip: install python3-venv")
     say("setting up a virtual environment")
     shutil.rmtree(venv, ignore_errors=True)
     run_tool([sys.executable, "-m", "venv", venv], "cannot make a virtual environment")
