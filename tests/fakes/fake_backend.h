@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+#include "tests/fakes/fake_cache.h"
+#include "tests/fakes/fake_options.h"
+
+namespace detcheck {
+
+/// A target whose "model" is a hash of the tokens so far. It obeys, but for its fault.
+class FakeBackend : public Backend {
+ public:
+  explicit FakeBackend(const FakeOptions& options);
+
+  Description Describe() override;
+  BatchResult Complete(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                       const TokenCallback& on_token) override;
+  std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs) override;
+  FlushResult Flush() override;
+  void Restart() override;
+
+  int num_batches() const { return num_batches_; }
+  int num_flushes() const { return num_flushes_; }
+
+ private:
+  /// What this batch's answers are salted with; 0: nothing.
+  uint64_t Salt() const;
+  void FailIfDue() const;
+
+  const FakeOptions options_;
+  FakeCache cache_;
+  int num_batches_ = 0;
+  int num_flushes_ = 0;
+  int launched_at_batch_ = 0;
+};
+
+}  // namespace detcheck
