@@ -7,13 +7,17 @@
 namespace detcheck::cpu {
 
 // What each level's build of the kernel sources defines.
-#define DETCHECK_DECLARE_LEVEL(level)    \
-  namespace level {                      \
-  extern const MathKernels kMathKernels; \
+#define DETCHECK_DECLARE_LEVEL(level)              \
+  namespace level {                                \
+  extern const AttentionKernels kAttentionKernels; \
+  extern const GemmKernels kGemmKernels;           \
+  extern const MathKernels kMathKernels;           \
   }
-#define DETCHECK_LEVEL_TABLE(level) \
-  KernelTable {                     \
-    .math = level::kMathKernels     \
+#define DETCHECK_LEVEL_TABLE(level)          \
+  KernelTable {                              \
+    .attention = level::kAttentionKernels,   \
+    .gemm = level::kGemmKernels,             \
+    .math = level::kMathKernels              \
   }
 
 DETCHECK_DECLARE_LEVEL(baseline)

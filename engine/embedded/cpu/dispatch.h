@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "engine/embedded/cpu/attention_kernels.h"
+#include "engine/embedded/cpu/gemm_kernels.h"
 #include "engine/embedded/cpu/math_kernels.h"
 
 namespace detcheck::cpu {
@@ -16,6 +18,8 @@ enum class SimdLevel {
 
 /// The kernels of one level: plain function pointers, one struct per kernel source.
 struct KernelTable {
+  AttentionKernels attention;
+  GemmKernels gemm;
   MathKernels math;
 };
 
