@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fixtures/plan.h"
+#include "reports/bound.h"
 #include "reports/transcript.h"
 
 namespace detcheck {
@@ -39,21 +40,29 @@ struct SampleRef {
 struct Divergence {
   SampleRef expected;  ///< The reference (or the pair's first).
   SampleRef actual;
+  int num_samples = 0;           ///< Samples that answered as `actual` did.
+  bool breaks_criterion = true;  ///< Counts against the declared criterion; else only shown.
   /// First output position whose tokens differ; the shorter length where one is a prefix of the
-  /// other; absent where the tokens are equal.
+  /// other, or where only the finish reasons differ; absent where the answers are equal. An answer
+  /// that was aborted is not different for being short.
   std::optional<int> index;
-  std::optional<int> absolute_position;    ///< prompt length + index.
-  std::optional<int> first_logprob_index;  ///< First output position whose logprobs differ in bits.
-  std::optional<TokenId> expected_token;
+  std::optional<int> absolute_position;  ///< prompt length + index.
+  /// First output position, up to `index`, at which a logprob that both tell (of the chosen token
+  /// or of a candidate) differs in bits.
+  std::optional<int> first_logprob_index;
+  std::optional<TokenId> expected_token;  ///< At `index`; absent where the answer had ended.
   std::optional<TokenId> actual_token;
   /// expected's logprob of its two best candidates, best minus second, in nats, at `index`.
   std::optional<double> gap;
-  std::optional<double> max_logprob_difference;  ///< Over the positions with equal prefixes.
+  /// Largest finite difference, over the same logprobs as `first_logprob_index`.
+  std::optional<double> max_logprob_difference;
   Cause cause = Cause::kUnknown;
   bool by_control = false;  ///< Both samples are of the control arm.
 };
 
-/// Judgement of one planned request in one mode.
+/// Judgement of one planned request in one mode. Samples are all its answers in all attempts of all
+/// steps but preparations; answers that ended in an error, and aborted ones without a token, are
+/// not samples. A trace is the sequence of (token ID, bits of the chosen token's logprob).
 struct RequestJudgement {
   Mode mode = Mode::kSingle;
   int request = 0;  ///< Index into Plan::requests.
@@ -65,13 +74,16 @@ struct RequestJudgement {
   int unique_traces = 0;
   std::vector<int> trace_counts;
   std::optional<int> unique_texts;
+  std::optional<SampleRef> reference;   ///< What the others are held against.
   std::vector<Divergence> divergences;  ///< One per distinct output or trace against the reference.
-  /// The pair of samples, over all pairs, that differ at the earliest position.
+  /// The pair of samples, over all pairs, that differ at the earliest position. One of the two is
+  /// always the reference: where two others differ at a position, one of them differs from the
+  /// reference there or before.
   std::optional<Divergence> earliest;
   Verdict verdict = Verdict::kInconclusive;
   std::vector<std::string> reasons;  ///< Why, in words; never empty unless the verdict is pass.
   Cause cause = Cause::kNone;
-  std::string condition;             ///< With which varied axis the divergence goes; may be empty.
+  std::string condition;  ///< With which varied axis the divergence goes; may be empty.
 };
 
 /// Judgement of one mode.
@@ -79,23 +91,25 @@ struct ModeJudgement {
   Mode mode = Mode::kSingle;
   Verdict verdict = Verdict::kInconclusive;
   std::vector<std::string> reasons;
-  int num_batches = 0;         ///< Distinct released batches that count: n of the bound.
-  double bound = 1.0;          ///< 95 % upper bound of the divergence rate, 1 - 0.05^(1/n).
-  std::vector<int> formed_sizes;  ///< Distinct formed sizes seen, ascending.
+  std::vector<std::string> notes;  ///< What the criterion was resolved to, and the like.
+  int num_batches = 0;             ///< Distinct released batches that count: n of the bound.
+  double bound = 1.0;              ///< 95 % upper bound of the divergence rate, 1 - 0.05^(1/n).
+  std::vector<int> formed_sizes;   ///< Distinct formed sizes seen, ascending.
   std::vector<RequestJudgement> requests;
 };
 
 struct Judgement {
   Verdict verdict = Verdict::kInconclusive;
+  std::vector<std::string> reasons;  ///< What bears on the whole run: interrupted, target changed.
+  std::vector<std::string> notes;    ///< What a reader must know beside the verdict.
   std::vector<ModeJudgement> modes;  ///< In plan order; unplanned ones as kUnsupported.
 };
 
+/// The verdict of the whole: fail over error over inconclusive over unsupported over pass.
+Verdict Worse(Verdict a, Verdict b);
+
 /// Judges a transcript. Pure; never throws for what a target answered.
 Judgement Judge(const Plan& plan, const Transcript& transcript);
-
-/// 1 - 0.05^(1/n), n >= 1: with zero events in n independent trials the event's rate is below this
-/// with 95 % confidence (Hanley and Lippman-Hand, JAMA 249, 1983).
-double UpperBound95(int n);
 
 /// Exit code of a verdict: pass 0, fail 1, inconclusive and unsupported 3, error 4.
 int ExitCode(Verdict verdict);

@@ -11,10 +11,10 @@ namespace detcheck {
 
 /// The run itself: what changes from one run to the next even where nothing else does.
 struct RunFacts {
-  std::string started_utc;   ///< RFC 3339, seconds.
+  std::string started_utc;  ///< RFC 3339, seconds.
   double duration_s = 0.0;
   bool interrupted = false;
-  int resumed_records = 0;   ///< Records taken over from an earlier transcript.
+  int resumed_records = 0;  ///< Records taken over from an earlier transcript.
 };
 
 /// Plan + transcript + judgement + manifests. One JSON file (reports/schema/report-1.schema.json).

@@ -10,7 +10,8 @@
 
 namespace detcheck {
 
-/// What one attempt at one step gave. A step that was voided is attempted again; every attempt is kept.
+/// What one attempt at one step gave. A step that was voided is attempted again; every attempt is
+/// kept.
 struct StepRecord {
   int step = 0;     ///< Index into Plan::steps.
   int attempt = 0;  ///< 0-based.
@@ -18,7 +19,7 @@ struct StepRecord {
   /// Absent where the attempt counts; else why it does not ("missed witness: …", "503 …"). Decided
   /// without looking at outputs.
   std::optional<std::string> voided;
-  std::optional<std::string> error;  ///< The target failed; there may be no completions.
+  std::optional<std::string> error;          ///< The target failed; there may be no completions.
   std::vector<Completion> completions;       ///< kBatch: in item order.
   std::vector<std::string> prompt_digests;   ///< kBatch: of each item's resolved prompt.
   std::vector<EngineStepSpan> engine_steps;  ///< kBatch, where known.
@@ -44,8 +45,8 @@ struct Transcript {
 };
 
 /// Appends records to a JSON-lines file as they come, each flushed to the file when it returns.
-/// The first line is a header {plan digest, identity}. Throws Error(kInput) where the file cannot be
-/// written.
+/// The first line is a header {plan digest, identity}. Throws Error(kInput) where the file cannot
+/// be written.
 class TranscriptWriter {
  public:
   /// Starts a new file, or with `resume` appends to one that ReadTranscript has accepted.
@@ -62,12 +63,14 @@ class TranscriptWriter {
   int fd_ = -1;
 };
 
-/// Reads a transcript; a torn last line is dropped (and cut from the file by a resuming writer). Throws Error(kInput): "FILE: line N:
-/// fact".
+/// Reads a transcript; a torn last line is dropped (and cut from the file by a resuming writer).
+/// `complete` stays false: the file does not say. Throws Error(kInput): "FILE: line N: fact".
 Transcript ReadTranscript(const std::string& path);
 
-/// Drops the records after which a resumed run must begin again: everything from the last step
-/// that begins cold and was not finished. Returns the plan step to go on from.
+/// Where a resumed run must begin again: the last step at or before the first unfinished one that
+/// needs nothing of what the steps before it left in the cache (a mode's first step, a flush, a
+/// restart, or a cold step that bypasses the cache, as do all up to the next flush). Drops the
+/// records from its first one on, and returns the step; the number of steps where all are finished.
 int RewindForResume(const Plan& plan, Transcript* transcript);
 
 }  // namespace detcheck

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+namespace detcheck {
+
+/// 1 - 0.05^(1/n), n >= 1: with zero events in n independent trials the event's rate is below this
+/// with 95 % confidence (Hanley and Lippman-Hand, JAMA 249, 1983). 1 for n = 0.
+double UpperBound95(int n);
+
+/// A share in per cent as people write it: "5.8 %", "0.60 %".
+std::string PercentInWords(double share);
+
+/// What zero divergences in `num_batches` distinct batches say: "up to 5.8 % of such batches could
+/// still diverge (95 % confidence, 50 distinct batches)". With one start of the target: "; says
+/// nothing about other starts of the target".
+std::string BoundInWords(int num_batches, int num_launches);
+
+}  // namespace detcheck

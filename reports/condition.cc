@@ -1,0 +1,206 @@
+#include "reports/condition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reports/composition.h"
+
+namespace detcheck {
+namespace {
+
+using Observations = std::vector<const Observation*>;
+
+/// Values that are named one by one; more of them are no statement.
+constexpr size_t kMaxNamedValues = 4;
+
+// How a statement on an axis reads; `{}` is the value.
+struct AxisWords {
+  const char* name;
+  const char* from;   // All from a value on.
+  const char* up_to;  // All up to a value.
+  const char* only;   // Only at these values.
+};
+
+constexpr AxisWords kAxisWords[] = {
+    {"batch_size", "in all batches >= {}, in none below", "in all batches <= {}, in none above",
+     "in batches of {} only"},
+    {"neighbour_prefill", "beside >= {} prefill tokens, never beside fewer",
+     "beside <= {} prefill tokens, never beside more", "beside {} prefill tokens only"},
+    {"same_step_prefill",
+     "with >= {} neighbour prefill tokens in its engine step, never with fewer",
+     "with <= {} neighbour prefill tokens in its engine step, never with more",
+     "with {} neighbour prefill tokens in its engine step only"},
+    {"cached_tokens", "with >= {} cached tokens, never with fewer",
+     "with <= {} cached tokens, never with more", "with {} cached tokens only"},
+    {"item", "at all items from {} on, at none before", "at all items up to {}, at none after",
+     "at item {} only"},
+};
+
+std::string Named(const std::string& axis, const char* AxisWords::*form, const std::string& value) {
+  for (const AxisWords& words : kAxisWords) {
+    if (axis == words.name) return fmt::format(fmt::runtime(words.*form), value);
+  }
+  const std::string name = fmt::format("{} ", axis);
+  if (form == &AxisWords::from) return fmt::format("where {}>= {}, never below", name, value);
+  if (form == &AxisWords::up_to) return fmt::format("where {}<= {}, never above", name, value);
+  return fmt::format("where {}is {} only", name, value);
+}
+
+std::optional<int64_t> ValueOn(const Observation& observation, const std::string& axis) {
+  for (const Axis& value : observation.axes) {
+    if (value.name == axis) return value.value;
+  }
+  return std::nullopt;
+}
+
+// Values on one axis, of those that diverged and of those that did not.
+struct Split {
+  std::set<int64_t> diverged;
+  std::set<int64_t> agreed;
+
+  bool Separates() const {
+    return !diverged.empty() && !agreed.empty() &&
+           std::none_of(diverged.begin(), diverged.end(),
+                        [&](int64_t value) { return agreed.contains(value); });
+  }
+};
+
+Split SplitOn(const Observations& observations, const std::string& axis) {
+  Split split;
+  for (const Observation* observation : observations) {
+    const std::optional<int64_t> value = ValueOn(*observation, axis);
+    if (value) (observation->diverged ? split.diverged : split.agreed).insert(*value);
+  }
+  return split;
+}
+
+// What diverged must lie on the axis, or a statement about the axis says nothing of it.
+bool CoversAllDiverged(const Observations& observations, const std::string& axis) {
+  return std::all_of(observations.begin(), observations.end(), [&](const Observation* o) {
+    return !o->diverged || ValueOn(*o, axis).has_value();
+  });
+}
+
+// The statement on one axis that holds of every observation; empty where there is none.
+std::string ExactStatement(const Observations& observations, const std::string& axis) {
+  if (!CoversAllDiverged(observations, axis)) return "";
+  const Split split = SplitOn(observations, axis);
+  if (!split.Separates()) return "";
+  const int64_t first = *split.diverged.begin();
+  const int64_t last = *split.diverged.rbegin();
+  // Places in a batch are not a quantity: one of them is named, not bounded.
+  const bool one_item = axis == "item" && split.diverged.size() == 1;
+  if (!one_item && first > *split.agreed.rbegin()) {
+    return Named(axis, &AxisWords::from, fmt::format("{}", first));
+  }
+  if (!one_item && last < *split.agreed.begin()) {
+    return Named(axis, &AxisWords::up_to, fmt::format("{}", last));
+  }
+  if (split.diverged.size() > kMaxNamedValues) return "";
+  return Named(axis, &AxisWords::only, fmt::format("{}", fmt::join(split.diverged, ", ")));
+}
+
+std::vector<std::string> AxisNames(const Observations& observations) {
+  std::vector<std::string> names;
+  for (const Observation* observation : observations) {
+    for (const Axis& axis : observation->axes) {
+      if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
+        names.push_back(axis.name);
+      }
+    }
+  }
+  return names;
+}
+
+// Cuts off, on one axis, everything below the least value that diverged; then looks for a second
+// axis that explains the rest.
+std::string TwoAxisStatement(const Observations& observations,
+                             const std::vector<std::string>& axes) {
+  for (const std::string& first : axes) {
+    if (!CoversAllDiverged(observations, first)) continue;
+    const Split split = SplitOn(observations, first);
+    Observations rest;
+    for (const Observation* observation : observations) {
+      const std::optional<int64_t> value = ValueOn(*observation, first);
+      if (value && *value >= *split.diverged.begin()) rest.push_back(observation);
+    }
+    if (rest.size() == observations.size()) continue;
+    for (const std::string& second : axes) {
+      const std::string statement = second == first ? "" : ExactStatement(rest, second);
+      if (statement.empty()) continue;
+      return fmt::format("{}; there {}",
+                         Named(first, &AxisWords::from, fmt::format("{}", *split.diverged.begin())),
+                         statement);
+    }
+  }
+  return "";
+}
+
+bool RepeatsDisagree(const Observations& observations) {
+  std::map<std::string, bool> diverged_in;
+  return std::any_of(observations.begin(), observations.end(), [&](const Observation* o) {
+    const auto [it, is_new] = diverged_in.try_emplace(o->cell, o->diverged);
+    return !is_new && it->second != o->diverged;
+  });
+}
+
+void SetAxis(const std::string& name, int64_t value, std::vector<Axis>* axes) {
+  for (Axis& axis : *axes) {
+    if (axis.name == name) {
+      axis.value = value;
+      return;
+    }
+  }
+  axes->push_back({name, value});
+}
+
+}  // namespace
+
+Observation Observe(const Plan& plan, const Sample& sample, bool diverged) {
+  Observation observation;
+  observation.diverged = diverged;
+  observation.control = sample.IsControl();
+  observation.axes = sample.step->axes;
+  const Witness& witness = sample.answer->witness;
+  const auto num_items = static_cast<int>(sample.step->items.size());
+  SetAxis("batch_size", witness.formed_size.value_or(num_items), &observation.axes);
+  if (witness.same_step_prefill_tokens) {
+    SetAxis("same_step_prefill", *witness.same_step_prefill_tokens, &observation.axes);
+  }
+  if (witness.cached_tokens) {
+    SetAxis("cached_tokens", *witness.cached_tokens, &observation.axes);
+  }
+  SetAxis("item", sample.ref.item, &observation.axes);
+  observation.cell = fmt::format("{}#{}", CompositionKey(plan, *sample.record), sample.ref.item);
+  for (const Axis& axis : observation.axes) {
+    observation.cell += fmt::format("#{}={}", axis.name, axis.value);
+  }
+  return observation;
+}
+
+std::string DescribeCondition(const std::vector<Observation>& all) {
+  Observations observations;
+  for (const Observation& observation : all) observations.push_back(&observation);
+  const auto num_diverged =
+      std::count_if(all.begin(), all.end(), [](const Observation& o) { return o.diverged; });
+  if (num_diverged == 0) return "";
+  if (RepeatsDisagree(observations)) {
+    return fmt::format("intermittent: {} of {} samples", num_diverged, all.size());
+  }
+  const std::vector<std::string> axes = AxisNames(observations);
+  for (const std::string& axis : axes) {
+    std::string statement = ExactStatement(observations, axis);
+    if (!statement.empty()) return statement;
+  }
+  std::string statement = TwoAxisStatement(observations, axes);
+  if (!statement.empty()) return statement;
+  const bool all_varied = std::all_of(all.begin(), all.end(), [](const Observation& o) {
+    return o.control ? !o.diverged : o.diverged;
+  });
+  return all_varied ? "in all varied steps, never alone" : "";
+}
+
+}  // namespace detcheck

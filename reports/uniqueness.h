@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+#include "fixtures/criterion.h"
+#include "reports/samples.h"
+
+namespace detcheck {
+
+/// Which samples are alike in one respect. Classes are numbered in order of first appearance.
+struct Classes {
+  std::vector<int> of_sample;  ///< Class of each sample; -1: it has nothing to compare.
+  std::vector<int> counts;     ///< Samples of each class.
+  std::vector<int> first;      ///< A sample of each class: the first that is whole, if any.
+
+  int Size() const { return static_cast<int>(counts.size()); }
+  int NumCompared() const;
+};
+
+/// Alike: equal token IDs and finish reason. An aborted sample goes with the first class whose
+/// tokens it begins; only where there is none it makes one of its own.
+Classes ClassifyOutputs(const std::vector<Sample>& samples);
+
+/// Alike: equal sequences of (token ID, bits of the chosen token's logprob), over the samples that
+/// have logprobs; aborted samples as above.
+Classes ClassifyTraces(const std::vector<Sample>& samples);
+
+/// Alike: equal bytes of text, over the whole samples that have text.
+Classes ClassifyTexts(const std::vector<Sample>& samples);
+
+/// The three together.
+struct Likeness {
+  Classes outputs;
+  Classes traces;
+  Classes texts;
+
+  explicit Likeness(const std::vector<Sample>& samples)
+      : outputs(ClassifyOutputs(samples)),
+        traces(ClassifyTraces(samples)),
+        texts(ClassifyTexts(samples)) {}
+
+  /// Whether samples `a` and `b` are the same answer under `criterion`. What one of them does not
+  /// have (logprobs, text) is not held against it.
+  bool Same(int a, int b, CriterionKind criterion) const;
+};
+
+}  // namespace detcheck

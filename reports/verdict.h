@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "reports/evidence.h"
+#include "reports/judgement.h"
+#include "reports/samples.h"
+
+namespace detcheck {
+
+/// Judges the samples of one request under the plan's criterion. `findings` are the cells of the
+/// mode that prove nothing; those in which the request is a subject bear on it.
+RequestJudgement JudgeRequest(const Plan& plan, Mode mode, const RequestSamples& samples,
+                              const std::vector<CellFinding>& findings);
+
+}  // namespace detcheck
