@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/embedded/engine.h"
+#include "engine/embedded/options.h"
+
+namespace detcheck {
+
+/// The embedded engine behind the seam.
+class EmbeddedBackend : public Backend {
+ public:
+  /// Starts an engine. `device` names what `make_ops` computes on: "cpu". Errors: Engine's.
+  EmbeddedBackend(const EngineOptions& options, OpsFactory make_ops, std::string device);
+
+  Description Describe() override;
+  BatchResult Complete(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                       const TokenCallback& on_token) override;
+  std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs) override;
+  FlushResult Flush() override;
+  /// A new engine with the same options: the weights are loaded again. Where that fails, the
+  /// backend is without an engine and every later call but Restart throws Error(kTarget).
+  void Restart() override;
+
+ private:
+  Engine& engine();
+  bool synthetic() const;
+  TargetFacts Facts();
+  Manifest Subject();
+
+  const EngineOptions options_;
+  const OpsFactory make_ops_;
+  const std::string device_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace detcheck

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/base/request.h"
+#include "engine/embedded/kv_pool.h"
+#include "engine/embedded/model.h"
+#include "engine/embedded/model_dir.h"
+#include "engine/embedded/ops.h"
+#include "engine/embedded/options.h"
+#include "engine/embedded/scheduler.h"
+#include "engine/embedded/scheduler_limits.h"
+#include "engine/embedded/sequence_pages.h"
+
+namespace detcheck {
+
+/// Makes the Ops that an engine computes with; MakeCpuOps is one.
+using OpsFactory =
+    std::function<std::unique_ptr<Ops>(const ModelConfig&, const EngineOptions&, int max_rows)>;
+
+/// A model, its KV cache and its prefix cache. Not thread-safe.
+class Engine {
+ public:
+  /// Loads the model and allocates the KV cache. Throws Error(kUsage) for options that cannot be,
+  /// and the errors of LoadModel and of the Ops.
+  Engine(const EngineOptions& options, const OpsFactory& make_ops);
+
+  /// Runs one batch, as Backend::Complete. `observer`: see LogitObserver.
+  BatchResult Run(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                  const TokenCallback& on_token, const LogitObserver& observer = nullptr);
+
+  /// As Backend::Score. Reads nothing of the prefix cache and leaves nothing in it, but may evict.
+  /// Throws Error(kInput) for ids that the model or the KV pool cannot take.
+  std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs);
+
+  FlushResult Flush() { return pages_->Flush(); }
+
+  const ModelConfig& config() const { return loaded_.config; }
+  /// Tokens that the KV pool holds.
+  int kv_pool_tokens() const { return pool_->num_pages() * pool_->page_size(); }
+  /// The weights' and the Ops' manifest fields; may read all weights (digests).
+  Manifest Describe();
+
+ private:
+  /// Computes the next targets.size() tokens of `seq` and scores the tokens after each.
+  std::vector<TokenLogprob> ScoreChunk(const Sequence& seq, std::span<const TokenId> targets,
+                                       int top_logprobs);
+
+  EngineOptions options_;
+  LoadedModel loaded_;
+  SchedulerLimits limits_;
+  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<KvPool> pool_;
+  std::unique_ptr<SequencePages> pages_;
+  std::optional<Manifest> manifest_;  ///< Kept once it was asked for.
+};
+
+}  // namespace detcheck

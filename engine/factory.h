@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/backend.h"
+#include "engine/embedded/options.h"
+
+namespace detcheck {
+
+/// What is to be tested, as the command line has it.
+struct TargetOptions {
+  std::string engine = "auto";  ///< "auto", "cpu" or "cuda".
+  EngineOptions embedded;
+};
+
+/// Starts the target: the one place that knows the implementations of Backend. `choice`, where not
+/// null, receives one line that says which engine "auto" took and why; it is left empty where the
+/// engine was asked for by name. Throws Error(kUsage) for an unknown engine name, Error(kDevice)
+/// for one that cannot start here, and what the target throws at its start.
+std::unique_ptr<Backend> MakeBackend(const TargetOptions& options, std::string* choice = nullptr);
+
+}  // namespace detcheck
