@@ -9,7 +9,9 @@ namespace {
 constexpr int kTileRows = 96;       // Enough that widening a block of keys costs little.
 constexpr int kTasksPerThread = 4;  // Enough that one long task does not leave others idle.
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t CeilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 KvElement ElementOf(DType dtype) {
   switch (dtype) {
@@ -99,7 +101,8 @@ void SplitAttention::BeginStep(const StepBatch& batch, const StepKeys& keys) {
   merges_.clear();
   const int64_t wanted_tasks = int64_t{kTasksPerThread} * pool_->num_threads();
   const int64_t most_tokens = std::max(1, kTileRows / shape_.queries_per_kv);
-  const int64_t even_tokens = CeilDiv(int64_t{batch.num_rows()} * shape_.num_kv_heads, wanted_tasks);
+  const int64_t even_tokens =
+      CeilDiv(int64_t{batch.num_rows()} * shape_.num_kv_heads, wanted_tasks);
   const auto tile_tokens = static_cast<int>(std::clamp<int64_t>(even_tokens, 1, most_tokens));
   int64_t num_tiles = 0;
   for (const SequenceSlice& slice : batch.sequences) {
@@ -152,20 +155,18 @@ int SplitAttention::NumSplits(const Task& task) const {
 
 void SplitAttention::Run(KvCache* cache, int layer, const float* qkv, float* out) {
   const Layer place{cache, layer, qkv, out};
-  pool_->ParallelFor(static_cast<int64_t>(tasks_.size()), [&](int64_t i) {
-    RunTask(tasks_[static_cast<size_t>(i)], place);
-  });
-  pool_->ParallelFor(static_cast<int64_t>(merges_.size()), [&](int64_t i) {
-    MergeTask(merges_[static_cast<size_t>(i)], place);
-  });
+  pool_->ParallelFor(static_cast<int64_t>(tasks_.size()),
+                     [&](int64_t i) { RunTask(tasks_[static_cast<size_t>(i)], place); });
+  pool_->ParallelFor(static_cast<int64_t>(merges_.size()),
+                     [&](int64_t i) { MergeTask(merges_[static_cast<size_t>(i)], place); });
 }
 
 void SplitAttention::RunTask(const Task& task, const Layer& layer) {
   const SequenceSlice& slice = batch_->sequences[task.sequence];
   const int num_rows = task.num_tokens * shape_.queries_per_kv;
   const int state_size = StateSize(shape_.head_dim);
-  float* work = ThreadFloats(static_cast<size_t>(
-      num_rows * (shape_.head_dim + 2 * state_size) + KeyBlockScratch(shape_.head_dim)));
+  float* work = ThreadFloats(static_cast<size_t>(num_rows * (shape_.head_dim + 2 * state_size) +
+                                                 KeyBlockScratch(shape_.head_dim)));
   int32_t* num_keys = ThreadInts(static_cast<size_t>(num_rows));
   for (int r = 0; r < num_rows; ++r) {
     num_keys[r] = slice.start_pos + task.first_token + r / shape_.queries_per_kv + 1;
@@ -234,8 +235,7 @@ void SplitAttention::FinishRows(const Task& task, const float* totals, const Lay
   const int first_row = batch_->sequences[task.sequence].first_row + task.first_token;
   const int state_size = StateSize(shape_.head_dim);
   for (int t = 0; t < task.num_tokens; ++t) {
-    float* out =
-        layer.out + (first_row + t) * shape_.out_width + shape_.QueryOffset(task.kv_head);
+    float* out = layer.out + (first_row + t) * shape_.out_width + shape_.QueryOffset(task.kv_head);
     for (int h = 0; h < shape_.queries_per_kv; ++h) {
       const int row = t * shape_.queries_per_kv + h;
       kernels_.attention.finish(totals + row * state_size, out + h * shape_.head_dim,

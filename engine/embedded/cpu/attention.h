@@ -65,10 +65,10 @@ struct AttentionShape {
 void RoundInPlace(const MathKernels& math, Rounding rounding, float* x, int64_t n);
 
 /// Attention of deterministic mode.
-/// Order: for a query at position p the keys 0 .. p are cut at multiples of kKeySplit; each split is
-/// one AttentionKernels::attend from its first key on, and the splits are merged from left to right.
-/// So the operations that make a row depend on p alone: not on the tile of rows it is computed in,
-/// nor on whether its splits ran one after another or in parallel.
+/// Order: for a query at position p the keys 0 .. p are cut at multiples of kKeySplit; each split
+/// is one AttentionKernels::attend from its first key on, and the splits are merged from left to
+/// right. So the operations that make a row depend on p alone: not on the tile of rows it is
+/// computed in, nor on whether its splits ran one after another or in parallel.
 class SplitAttention {
  public:
   SplitAttention(const ModelConfig& config, const KernelTable& kernels, Rounding rounding,

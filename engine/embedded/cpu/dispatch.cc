@@ -10,12 +10,14 @@ namespace detcheck::cpu {
 #define DETCHECK_DECLARE_LEVEL(level)              \
   namespace level {                                \
   extern const AttentionKernels kAttentionKernels; \
+  extern const DefaultKernels kDefaultKernels;     \
   extern const GemmKernels kGemmKernels;           \
   extern const MathKernels kMathKernels;           \
   }
 #define DETCHECK_LEVEL_TABLE(level)          \
   KernelTable {                              \
     .attention = level::kAttentionKernels,   \
+    .defaults = level::kDefaultKernels,      \
     .gemm = level::kGemmKernels,             \
     .math = level::kMathKernels              \
   }

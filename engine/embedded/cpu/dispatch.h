@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/embedded/cpu/attention_kernels.h"
+#include "engine/embedded/cpu/default_kernels.h"
 #include "engine/embedded/cpu/gemm_kernels.h"
 #include "engine/embedded/cpu/math_kernels.h"
 
@@ -19,6 +20,7 @@ enum class SimdLevel {
 /// The kernels of one level: plain function pointers, one struct per kernel source.
 struct KernelTable {
   AttentionKernels attention;
+  DefaultKernels defaults;
   GemmKernels gemm;
   MathKernels math;
 };

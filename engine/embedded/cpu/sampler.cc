@@ -60,10 +60,9 @@ double SumInLanes(const std::vector<float>& x) {
 // Uniform in (0, 1): an odd multiple of 2^-53.
 double Uniform(uint64_t seed, int64_t position, TokenId id) {
   const auto p = static_cast<uint64_t>(position);
-  const std::array<uint32_t, 4> words =
-      Philox4x32({static_cast<uint32_t>(p), static_cast<uint32_t>(p >> 32),
-                  static_cast<uint32_t>(id), 0},
-                 {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+  const std::array<uint32_t, 4> words = Philox4x32(
+      {static_cast<uint32_t>(p), static_cast<uint32_t>(p >> 32), static_cast<uint32_t>(id), 0},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   const uint64_t bits = (uint64_t{words[0]} << 32 | words[1]) >> 12;
   return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }
@@ -175,10 +174,9 @@ double FixedLog(double x) {
   const double w = z * z;
   const double t1 = w * (3.999999999940941908e-01 +
                          w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 =
-      z * (6.666666666666735130e-01 +
-           w * (2.857142874366239149e-01 +
-                w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double t2 = z * (6.666666666666735130e-01 +
+                         w * (2.857142874366239149e-01 +
+                              w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half_square = 0.5 * f * f;
   return k * kLn2High - ((half_square - (s * (half_square + (t1 + t2)) + k * kLn2Low)) - f);
 }

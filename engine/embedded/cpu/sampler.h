@@ -11,8 +11,8 @@ struct LogitRow {
   int vocab_size = 0;
 };
 
-/// Draws a token from one row, with its logprobs where they are asked for. A function of the row and
-/// of `how` alone: the same on every machine, whatever the other rows of the batch are.
+/// Draws a token from one row, with its logprobs where they are asked for. A function of the row
+/// and of `how` alone: the same on every machine, whatever the other rows of the batch are.
 ///
 /// Temperature 0: the largest logit, ties to the lowest id.
 ///
@@ -23,8 +23,8 @@ struct LogitRow {
 ///          the sum of all weights kept so far (added in ascending id order).
 ///   min_p  keeps the tokens with w >= min_p; the largest weight is 1.
 /// The token is the one with the least e / w, e = -log(u) exponentially distributed, ties to the
-/// lowest id: the Gumbel-max rule (largest log w - log e) without its second logarithm. u is made of
-/// 52 bits of Philox4x32-10 with key `seed` and counter (position low, position high, id, 0).
+/// lowest id: the Gumbel-max rule (largest log w - log e) without its second logarithm. u is made
+/// of 52 bits of Philox4x32-10 with key `seed` and counter (position low, position high, id, 0).
 ///
 /// Tokens whose logit is NaN or whose weight is 0 are never drawn at temperature > 0; where none is
 /// left the largest logit is taken, and id 0 where all are NaN.

@@ -1,0 +1,139 @@
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/embedded/cpu/cpu_ops.h"
+#include "engine/embedded/cpu/default_attention.h"
+
+namespace detcheck::cpu {
+namespace {
+
+constexpr int kManyRows = 8;  // From here on RMSNorm takes four rows at a time.
+
+class RowMajorWeight : public CpuMatrix {
+ public:
+  RowMajorWeight(const HostTensor& w, const MathKernels& math)
+      : num_rows_(w.rows),
+        num_cols_(w.cols),
+        buffer_(w.rows * w.cols * static_cast<int64_t>(sizeof(float))) {
+    const int64_t n = w.rows * w.cols;
+    switch (w.dtype) {
+      case DType::kBf16:
+        math.bf16_to_float(static_cast<const uint16_t*>(w.data), data(), n);
+        break;
+      case DType::kF16:
+        math.f16_to_float(static_cast<const uint16_t*>(w.data), data(), n);
+        break;
+      case DType::kF32:
+        std::memcpy(data(), w.data, static_cast<size_t>(n) * sizeof(float));
+        break;
+    }
+  }
+
+  int64_t num_rows() const override { return num_rows_; }
+  int64_t num_cols() const override { return num_cols_; }
+  void CopyRow(int64_t row, float* out) const override {
+    std::memcpy(out, data() + row * num_cols_, static_cast<size_t>(num_cols_) * sizeof(float));
+  }
+  const float* data() const { return static_cast<const float*>(buffer_.data()); }
+
+ private:
+  float* data() { return static_cast<float*>(buffer_.data()); }
+
+  int64_t num_rows_;
+  int64_t num_cols_;
+  Buffer buffer_;
+};
+
+class DefaultOps : public CpuOps {
+ public:
+  DefaultOps(const ModelConfig& config, const EngineOptions& options, int max_rows)
+      : CpuOps(config, options, max_rows), attention_(config_, kernels_, rounding_, &pool_) {
+    openblas_set_num_threads(pool_.num_threads());
+  }
+
+  Manifest Describe() const override {
+    Manifest manifest = CpuOps::Describe();
+    const auto add = [&](const char* name, const std::string& value) {
+      manifest.push_back({name, value, FieldSource::kObserved});
+    };
+    add("kernels.mode", "default");
+    add("kernels.gemm", "OpenBLAS: sgemv for one row, else sgemm");
+    add("kernels.attention", "one token: keys split by occupancy; more: sgemm and whole softmax");
+    add("kernels.openblas_config", openblas_get_config());
+    add("kernels.openblas_core", openblas_get_corename());
+    return manifest;
+  }
+
+  std::unique_ptr<Weight> NewMatrix(const HostTensor& w) override {
+    return std::make_unique<RowMajorWeight>(w, kernels_.math);
+  }
+
+ protected:
+  void Multiply(const float* x, int num_rows, const CpuMatrix& w, Rounding rounding,
+                float* out) override {
+    const float* weights = static_cast<const RowMajorWeight&>(w).data();
+    const auto n = static_cast<int>(w.num_rows());
+    const auto k = static_cast<int>(w.num_cols());
+    if (num_rows == 1) {
+      cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, weights, k, x, 1, 0.0f, out, 1);
+    } else {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, num_rows, n, k, 1.0f, x, k, weights, k,
+                  0.0f, out, n);
+    }
+    if (rounding == Rounding::kNone) return;
+    pool_.ParallelFor(num_rows,
+                      [&](int64_t r) { RoundInPlace(kernels_.math, rounding, out + r * n, n); });
+  }
+
+  void NormRows(float* x, const float* delta, int num_rows, const float* gain,
+                float* out) override {
+    const int block_rows = num_rows < kManyRows ? 1 : 4;
+    pool_.ParallelFor((num_rows + block_rows - 1) / block_rows, [&](int64_t block) {
+      const auto first = static_cast<int>(block) * block_rows;
+      NormBlock(x, delta, first, std::min(block_rows, num_rows - first), gain, out);
+    });
+  }
+
+  void PlanAttention(const StepBatch& batch) override { attention_.BeginStep(batch, step_keys_); }
+  void Attend(int layer, const float* qkv, float* out) override {
+    attention_.Run(&kv_cache_, layer, qkv, out);
+  }
+
+ private:
+  void NormBlock(float* x, const float* delta, int first, int count, const float* gain, float* out);
+
+  ShapedAttention attention_;
+};
+
+void DefaultOps::NormBlock(float* x, const float* delta, int first, int count, const float* gain,
+                           float* out) {
+  const int64_t width = config_.hidden_size;
+  float* rows = x + first * width;
+  if (delta != nullptr) {
+    rows_.Add(rows, delta + first * width, count * width, rows);
+  }
+  float sums[4];
+  if (count == 4) {
+    kernels_.defaults.square_sum_4(rows, width, sums);
+  } else {
+    for (int r = 0; r < count; ++r)
+      kernels_.defaults.square_sum_1(rows + r * width, width, sums + r);
+  }
+  for (int r = 0; r < count; ++r) {
+    const float mean = sums[r] / static_cast<float>(width);
+    const float inverse = 1.0f / std::sqrt(mean + config_.rms_norm_eps);
+    rows_.ScaleGain(rows + r * width, inverse, gain, width, out + (first + r) * width);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Ops> MakeDefaultOps(const ModelConfig& config, const EngineOptions& options,
+                                    int max_rows) {
+  return std::make_unique<DefaultOps>(config, options, max_rows);
+}
+
+}  // namespace detcheck::cpu
