@@ -1,0 +1,76 @@
+#include "reports/json_text.h"
+
+#include <array>
+#include <charconv>
+
+#include "engine/base/error.h"
+#include "fixtures/canonical_json.h"
+
+namespace detcheck {
+
+void JsonText::Separate() {
+  if (needs_comma_) text_ += ',';
+  needs_comma_ = true;
+}
+
+void JsonText::Open(char bracket) {
+  Separate();
+  text_ += bracket;
+  needs_comma_ = false;
+}
+
+void JsonText::Close(char bracket) {
+  text_ += bracket;
+  needs_comma_ = true;
+}
+
+void JsonText::Key(std::string_view name) {
+  Plain(name);
+  text_ += ':';
+  needs_comma_ = false;
+}
+
+void JsonText::Int(int64_t value) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  Raw({digits.data(), static_cast<size_t>(end - digits.data())});
+}
+
+void JsonText::Double(double value) {
+  Raw(CanonicalNumber(value));
+}
+
+void JsonText::String(std::string_view text) {
+  Separate();
+  AppendCanonicalString(text, &text_);
+}
+
+void JsonText::Plain(std::string_view text) {
+  Separate();
+  text_ += '"';
+  text_ += text;
+  text_ += '"';
+}
+
+void JsonText::Raw(std::string_view json) {
+  Separate();
+  text_ += json;
+}
+
+void JsonText::Ints(const std::vector<int>& values) {
+  BeginArray();
+  for (const int value : values) Int(value);
+  EndArray();
+}
+
+bool IsUtf8(std::string_view text) {
+  try {
+    std::string escaped;
+    AppendCanonicalString(text, &escaped);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace detcheck
