@@ -72,8 +72,8 @@ ModelConfig Qwen3Config() {
 }
 
 std::vector<SyntheticModel> SyntheticModels() {
-  return {{TinyConfig(), {1.0, 2.5, 0.5, 3.5}},
-          {TinyQwen3Config(), {0.3, 2.5, 0.5, 3.5}},
+  return {{TinyConfig(), {0.2, 2.5, 0.5, 3.5}},
+          {TinyQwen3Config(), {0.1, 2.5, 1.0, 3.5}},
           {Qwen3Config(), {0.1, 2.5, 0.25, 3.5}}};
 }
 
@@ -106,8 +106,8 @@ std::array<LayerTensor, 11> LayerTensors(const SyntheticModel& model) {
            {"self_attn.k_proj", 0.0, qk_std},
            {"self_attn.v_proj", 0.0, unit},
            {"self_attn.o_proj", 0.0, r.branch_std / (kAttendedStd * std::sqrt(c.q_width()))},
-           {"self_attn.q_norm", qk, kGainStd},
-           {"self_attn.k_norm", qk, kGainStd},
+           {"self_attn.q_norm", qk, kGainStd * qk},
+           {"self_attn.k_norm", qk, kGainStd * qk},
            {"post_attention_layernorm", 1.0, kGainStd},
            {"mlp.gate_proj", 0.0, unit},
            {"mlp.up_proj", 0.0, unit},
@@ -117,11 +117,12 @@ std::array<LayerTensor, 11> LayerTensors(const SyntheticModel& model) {
 /// `name` is one of the model's tensors: WeightReader asks for no others.
 TensorRecipe FindTensor(const SyntheticModel& model, std::string_view name) {
   const SyntheticRecipe& r = model.recipe;
+  const double head_std = r.logit_std / std::sqrt(model.config.hidden_size);
+  // A tied head is as large as the embedding; the gain before it makes up for that.
+  const double gain = model.config.tie_word_embeddings ? head_std / r.embedding_std : 1.0;
   if (name == "model.embed_tokens.weight") return {kEmbedTokens, 0.0, r.embedding_std};
-  if (name == "model.norm.weight") return {kFinalNorm, 1.0, kGainStd};
-  if (name == "lm_head.weight") {
-    return {kLmHead, 0.0, r.logit_std / std::sqrt(model.config.hidden_size)};
-  }
+  if (name == "model.norm.weight") return {kFinalNorm, gain, kGainStd * gain};
+  if (name == "lm_head.weight") return {kLmHead, 0.0, head_std};
   const std::array<LayerTensor, 11> tensors = LayerTensors(model);
   for (int layer = 0; layer < model.config.num_layers; ++layer) {
     const std::string prefix = "model.layers." + std::to_string(layer) + ".";
