@@ -1,11 +1,15 @@
 #include "engine/embedded/model_dir.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/embedded/config_json.h"
+#include "engine/embedded/safetensors_weights.h"
 #include "engine/embedded/synthetic.h"
 
 namespace detcheck {
@@ -26,11 +30,29 @@ LoadedModel LoadSynthetic(const EngineOptions& options) {
   return {model.config, std::move(weights)};
 }
 
+/// The last part of `dir`, also where that ends in a slash or is ".".
+std::string BaseName(const std::string& dir) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(dir, ignored).filename().string();
+}
+
+LoadedModel LoadDirectory(const EngineOptions& options) {
+  const std::string& dir = options.model;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(dir, ignored)) {
+    throw Error(ErrorCode::kInput, dir + ": no such directory");
+  }
+  ModelConfig config = ReadConfigJson(dir + "/config.json");
+  config.name = BaseName(dir);
+  if (options.dtype) config.dtype = *options.dtype;
+  return {config, std::make_unique<SafetensorsWeights>(dir)};
+}
+
 }  // namespace
 
 LoadedModel LoadModel(const EngineOptions& options) {
   if (options.model.starts_with(kSyntheticPrefix)) return LoadSynthetic(options);
-  throw Error(ErrorCode::kUsage, "--model " + options.model + ": not a synthetic model");
+  return LoadDirectory(options);
 }
 
 }  // namespace detcheck

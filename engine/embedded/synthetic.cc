@@ -74,7 +74,7 @@ ModelConfig Qwen3Config() {
 std::vector<SyntheticModel> SyntheticModels() {
   return {{TinyConfig(), {0.2, 2.5, 0.5, 3.5}},
           {TinyQwen3Config(), {0.1, 2.5, 1.0, 3.5}},
-          {Qwen3Config(), {0.1, 2.5, 0.25, 3.5}}};
+          {Qwen3Config(), {0.02, 2.5, 0.25, 3.5}}};
 }
 
 constexpr std::string_view kPrefix = "synthetic:";
