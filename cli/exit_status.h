@@ -5,7 +5,7 @@
 namespace detcheck {
 
 /// What the process says to its caller; the same whatever the output format.
-enum class ExitCode {
+enum class ExitStatus {
   kPass = 0,
   kDivergence = 1,    ///< Nondeterminism was found.
   kUsage = 2,         ///< The command line, or a file that was given, is wrong.
@@ -14,21 +14,21 @@ enum class ExitCode {
   kInterrupted = 130,
 };
 
-constexpr ExitCode ExitCodeOf(ErrorCode code) {
+constexpr ExitStatus ExitStatusOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
     case ErrorCode::kInput:
-      return ExitCode::kUsage;
+      return ExitStatus::kUsage;
     case ErrorCode::kUnsupported:
-      return ExitCode::kInconclusive;
+      return ExitStatus::kInconclusive;
     case ErrorCode::kInterrupted:
-      return ExitCode::kInterrupted;
+      return ExitStatus::kInterrupted;
     case ErrorCode::kTarget:
     case ErrorCode::kDevice:
     case ErrorCode::kInternal:
       break;
   }
-  return ExitCode::kUnfinished;
+  return ExitStatus::kUnfinished;
 }
 
 }  // namespace detcheck

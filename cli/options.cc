@@ -1,0 +1,296 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "cli/number.h"
+#include "cli/option_adder.h"
+#include "cli/version.h"
+#include "engine/base/error.h"
+#include "fixtures/file_io.h"
+
+namespace detcheck {
+namespace {
+
+constexpr int64_t kMostTokens = 1 << 24;
+constexpr double kNoLimit = std::numeric_limits<double>::max();
+
+void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
+  add->Path("--model", "DIR|synthetic:NAME", engine->model,
+            "Hugging Face directory, or synthetic:tiny,\nsynthetic:qwen3-0.6b",
+            [=](const std::string& text) { engine->model = text; });
+  add->Flag("--enable-deterministic-inference", "the engine's deterministic mode; off without it",
+            [=] { engine->deterministic = true; });
+  add->Value("--attention-backend", "NAME", engine->attention_backend, "attention kernels",
+             [=](const std::string& text) { engine->attention_backend = text; });
+  add->Word<std::optional<DType>>(
+      "--dtype", &engine->dtype,
+      {{"bf16", DType::kBf16}, {"f16", DType::kF16}, {"f32", DType::kF32}}, "the model's",
+      "type of weights, activations and KV cache");
+  add->Whole("--threads", &engine->num_threads, 1, 1024, "all cores", "threads of the CPU engine");
+  add->Flag("--disable-radix-cache", "no prefix cache; on without it",
+            [=] { engine->radix_cache = false; });
+  add->Whole("--page-size", &engine->page_size, 1, 4096, std::to_string(engine->page_size),
+             "tokens of a KV page");
+  add->Whole("--chunked-prefill-size", &engine->chunked_prefill_size, 1, 65536,
+             std::to_string(engine->chunked_prefill_size), "most prefill tokens in an engine step");
+  add->Whole("--max-running-requests", &engine->max_running_requests, 1, 4096,
+             std::to_string(engine->max_running_requests), "most requests in an engine step");
+  add->Whole("--max-total-tokens", &engine->max_total_tokens, 1, kMostTokens, "the model's",
+             "KV pool, in tokens");
+  add->Seed("--random-seed", &engine->random_seed, "of the weights of synthetic models");
+}
+
+void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
+  add->BeginGroup("Target");
+  add->Word<std::string>("--engine", &target->engine,
+                         {{"auto", "auto"}, {"cpu", "cpu"}, {"cuda", "cuda"}}, target->engine,
+                         "auto: the best that works here");
+  AddEngineOptions(add, &target->embedded);
+}
+
+/// A field of the subjects' sampling; where none is given, fixtures keep their own.
+template <typename T>
+void SetSampling(ModeSettings* settings, T Sampling::*field, T value) {
+  if (!settings->sampling) settings->sampling.emplace();
+  settings->sampling.value().*field = value;
+}
+
+double ParseTopP(const std::string& text) {
+  const double value = ParseReal("--top-p", text, 0.0, 1.0);
+  if (value == 0.0) throw Error(ErrorCode::kUsage, "--top-p 0: leaves no token to choose");
+  return value;
+}
+
+int ParseTopK(const std::string& text) {
+  return text == "-1" ? -1 : static_cast<int>(ParseWhole("--top-k", text, 1, kMostTokens));
+}
+
+void AddSamplingOptions(OptionAdder* add, ModeSettings* settings) {
+  add->BeginGroup("Sampling of the subjects (where none is given: each fixture's own)");
+  add->Value("--temperature", "X", "0", "0: greedy", [=](const std::string& text) {
+    SetSampling(settings, &Sampling::temperature, ParseReal("--temperature", text, 0.0, kNoLimit));
+  });
+  add->Value("--top-p", "X", "1", "1: off", [=](const std::string& text) {
+    SetSampling(settings, &Sampling::top_p, ParseTopP(text));
+  });
+  add->Value("--top-k", "N", "-1", "-1: off", [=](const std::string& text) {
+    SetSampling(settings, &Sampling::top_k, ParseTopK(text));
+  });
+  add->Value("--min-p", "X", "0", "0: off", [=](const std::string& text) {
+    SetSampling(settings, &Sampling::min_p, ParseReal("--min-p", text, 0.0, 1.0));
+  });
+  add->Value("--sampling-seed", "N", "42", "used at temperature > 0", [=](const std::string& text) {
+    const int64_t seed = ParseWhole("--sampling-seed", text, 0, kMostSeed);
+    SetSampling(settings, &Sampling::seed, static_cast<uint64_t>(seed));
+  });
+}
+
+void AddPlanOptions(OptionAdder* add, Options* options) {
+  ModeSettings* settings = &options->settings;
+  add->BeginGroup("What to run");
+  add->Paths("--fixture", "FILE|NAME", "the shipped sets",
+             "a file or set of fixtures, or a subject's ID;\nrepeatable",
+             [=](const std::string& text) { options->fixtures.push_back(text); });
+  add->Word<Profile>(
+      "--profile", &settings->profile,
+      {{"quick", Profile::kQuick}, {"default", Profile::kDefault}, {"full", Profile::kFull}},
+      "default", "how much to run; --dry-run shows it");
+  add->Whole("--n-trials", &settings->num_trials, 1, 1000000, "the profile's",
+             "batches per fixture and mode");
+  add->Value("--batch-sizes", "LIST", "the profile's", "such as 1,2,8,33",
+             [=](const std::string& text) {
+               settings->batch_sizes = ParseWholeList("--batch-sizes", text, 1, 4096);
+             });
+  add->Whole("--long-tokens", &settings->long_tokens, 1, kMostTokens, "the profile's",
+             "longest neighbour prompt of mixed");
+  add->Whole("--max-new-tokens", &settings->max_new_tokens, 1, 1 << 20, "the fixture's, or 128",
+             "tokens of each answer");
+  add->Whole("--top-logprobs", &settings->top_logprobs, 1, 100,
+             std::to_string(settings->top_logprobs), "candidates told with each token");
+  add->Value("--criterion", "bitwise|token_ids|text", "bitwise", "what the same answer means",
+             [=](const std::string& text) { settings->criterion = ParseCriterion(text); });
+  add->Seed("--plan-seed", &settings->plan_seed, "of the draws that make the plan");
+  AddSamplingOptions(add, settings);
+}
+
+AllowedInconclusive ParseAllowed(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::optional<Mode> mode = ParseMode(text.substr(0, colon));
+  if (!mode || colon == std::string::npos || colon + 1 == text.size()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--allow-inconclusive {}: not MODE:REASON", OneLine(text)));
+  }
+  return {*mode, text.substr(colon + 1)};
+}
+
+void AddRunOptions(OptionAdder* add, Options* options) {
+  add->BeginGroup("How to run");
+  add->Whole("--step-attempts", &options->runner.step_attempts, 1, 100,
+             std::to_string(options->runner.step_attempts),
+             "attempts at a step that does not show its evidence");
+  add->Value("--budget", "SECONDS", "no limit", "no step begins after this",
+             [=](const std::string& text) {
+               options->runner.budget_s = ParseReal("--budget", text, 0.001, 1e9);
+             });
+  add->Flag("--dry-run", "show the plan and stop", [=] { options->dry_run = true; });
+  add->Path("--plan", "FILE", "", "with --dry-run: save the plan for detcheck run",
+            [=](const std::string& text) { options->save_plan = text; });
+  add->Flag("--resume", "go on with the run that --report FILE began",
+            [=] { options->resume = true; });
+}
+
+void AddOutputOptions(OptionAdder* add, Options* options) {
+  add->BeginGroup("Output");
+  add->Path("--report", "FILE", "", "write all evidence, as JSON",
+            [=](const std::string& text) { options->report = text; });
+  add->Flag("--quiet", "print errors only", [=] { options->quiet = true; });
+  add->Flag("--no-progress", "no progress on stderr", [=] { options->progress = false; });
+  add->Word<ColorWish>(
+      "--color", &options->color,
+      {{"auto", ColorWish::kAuto}, {"always", ColorWish::kAlways}, {"never", ColorWish::kNever}},
+      "auto", "colour the result");
+  add->Paths("--allow-inconclusive", "MODE:REASON", "",
+             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
+             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
+}
+
+/// All subcommands, and the adders that their options point to.
+class Parser {
+ public:
+  explicit Parser(Options* options) : options_(options) {
+    app_.description(
+        "Checks that an LLM inference engine gives a request the same answer whatever "
+        "runs\nbeside it, before it, or out of the cache.");
+    app_.get_formatter()->column_width(40);
+    app_.set_version_flag("--version", fmt::format("detcheck {}", Version()));
+    app_.require_subcommand(1);
+    app_.footer(kFooter);
+    AddModes();
+    AddRun();
+    AddFixture();
+    AddManifest();
+  }
+
+  void Parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      Print(app_.help());
+    } catch (const CLI::CallForVersion& version) {
+      Print(std::string(version.what()) + '\n');
+    } catch (const CLI::ParseError& error) {
+      throw Error(ErrorCode::kUsage, OneLine(error.what()) + "; see detcheck --help");
+    }
+  }
+
+ private:
+  static constexpr char kFooter[] =
+      "\nExamples:\n"
+      "  detcheck single --enable-deterministic-inference\n"
+      "  detcheck all --profile quick --report report.json\n"
+      "  detcheck mixed --model models/smollm2-135m --fixture q03\n"
+      "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
+      "\nExit codes: 0 pass; 1 nondeterminism found; 2 usage or wrong input; 3 inconclusive or\n"
+      "unsupported; 4 could not finish; 130 interrupted.";
+
+  OptionAdder* Begin(CLI::App* parent, const std::string& name, const std::string& help,
+                     const std::function<void()>& chosen) {
+    CLI::App* app = parent->add_subcommand(name, help);
+    app->callback(chosen);
+    adders_.push_back(std::make_unique<OptionAdder>(app, &options_->arguments));
+    return adders_.back().get();
+  }
+
+  void AddMode(const std::string& name, const std::string& help, const std::vector<Mode>& modes) {
+    OptionAdder* add = Begin(&app_, name, help, [=, this] {
+      Choose(Command::kModes, name);
+      options_->settings.modes = modes;
+      options_->all_modes = modes.size() > 1;
+    });
+    AddTargetOptions(add, &options_->target);
+    AddPlanOptions(add, options_);
+    AddRunOptions(add, options_);
+    AddOutputOptions(add, options_);
+  }
+
+  void AddModes() {
+    AddMode("single", "the same prompt in batches of growing size", {Mode::kSingle});
+    AddMode("batch", "the prompt among different short prompts", {Mode::kBatch});
+    AddMode("mixed", "the prompt decoding while long prompts arrive", {Mode::kMixed});
+    AddMode("prefix", "prompts that share prefixes, in one batch", {Mode::kPrefix});
+    AddMode("radix_cache", "the prompt cold, warm and partly warm in the prefix cache",
+            {Mode::kRadixCache});
+    AddMode("all", "all of these",
+            {Mode::kSingle, Mode::kBatch, Mode::kMixed, Mode::kPrefix, Mode::kRadixCache});
+  }
+
+  void AddRun() {
+    OptionAdder* add =
+        Begin(&app_, "run", "run a saved plan", [=, this] { Choose(Command::kRun, "run"); });
+    add->Positional("FILE", "the plan", true, &options_->plan_file);
+    AddTargetOptions(add, &options_->target);
+    AddRunOptions(add, options_);
+    AddOutputOptions(add, options_);
+  }
+
+  void AddFixture() {
+    CLI::App* fixture = app_.add_subcommand("fixture", "look at fixtures, or check files of them");
+    fixture->require_subcommand(1);
+    OptionAdder* show = Begin(fixture, "show", "the fixtures of a set, or one of them whole",
+                              [=, this] { Choose(Command::kFixtureShow, "fixture show"); });
+    show->Positional("SET", "a file, or the name of a shipped set", true, &options_->file);
+    show->Positional("ID", "a fixture of it", false, &options_->fixture_id);
+    OptionAdder* check = Begin(fixture, "check", "whether files of fixtures are right",
+                               [=, this] { Choose(Command::kFixtureCheck, "fixture check"); });
+    check->Positionals("FILE", "files, or names of shipped sets", &options_->files);
+  }
+
+  void AddManifest() {
+    OptionAdder* add = Begin(&app_, "manifest", "what is tested, and with what",
+                             [=, this] { Choose(Command::kManifest, "manifest"); });
+    AddTargetOptions(add, &options_->target);
+    add->BeginGroup("Output");
+    add->Flag("--json", "as JSON", [=, this] { options_->json = true; });
+  }
+
+  void Choose(Command command, const std::string& name) {
+    options_->command = command;
+    options_->arguments.insert(0, options_->arguments.empty() ? name : name + ' ');
+  }
+
+  void Print(const std::string& text) {
+    options_->command = Command::kPrint;
+    options_->text = text;
+  }
+
+  Options* options_;
+  CLI::App app_;
+  std::vector<std::unique_ptr<OptionAdder>> adders_;
+};
+
+// What single options cannot see.
+void CheckTogether(const Options& options) {
+  if (options.resume && options.report.empty()) {
+    throw Error(ErrorCode::kUsage, "--resume: needs the --report FILE of the run to go on with");
+  }
+  if (!options.save_plan.empty() && !options.dry_run) {
+    throw Error(ErrorCode::kUsage, "--plan: goes with --dry-run; a report keeps its plan anyway");
+  }
+}
+
+}  // namespace
+
+Options ParseOptions(int argc, const char* const* argv) {
+  Options options;
+  Parser(&options).Parse(argc, argv);
+  CheckTogether(options);
+  return options;
+}
+
+}  // namespace detcheck

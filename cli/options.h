@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/runner.h"
+#include "engine/factory.h"
+#include "fixtures/modes/modes.h"
+
+namespace detcheck {
+
+enum class Command {
+  kPrint,  ///< Options::text, and nothing else (help, version).
+  kModes,
+  kRun,
+  kFixtureShow,
+  kFixtureCheck,
+  kManifest,
+};
+
+enum class ColorWish { kAuto, kAlways, kNever };
+
+/// --allow-inconclusive MODE:REASON
+struct AllowedInconclusive {
+  Mode mode = Mode::kSingle;
+  std::string reason;  ///< Part of the reason that the report gives.
+};
+
+/// The command line, parsed and checked as far as that goes without files.
+struct Options {
+  Command command = Command::kPrint;
+  std::string text;
+
+  TargetOptions target;
+
+  ModeSettings settings;              ///< kModes; its fixtures are subject IDs only.
+  bool all_modes = false;             ///< `all`: modes were not named one by one.
+  std::vector<std::string> fixtures;  ///< --fixture, as given.
+  std::string plan_file;              ///< kRun.
+  std::string save_plan;              ///< --plan; empty: not saved.
+  RunnerSettings runner;
+  bool dry_run = false;
+  bool resume = false;
+
+  std::string report;  ///< Empty: none is written.
+  bool quiet = false;
+  bool progress = true;
+  ColorWish color = ColorWish::kAuto;
+  std::vector<AllowedInconclusive> allowed;
+
+  std::string file;                ///< kFixtureShow: a file, or the name of a set.
+  std::vector<std::string> files;  ///< kFixtureCheck: likewise.
+  std::string fixture_id;          ///< kFixtureShow; empty: the whole set.
+  bool json = false;               ///< kManifest.
+
+  /// The arguments for the manifest: paths as base names.
+  std::string arguments;
+};
+
+/// Throws Error(kUsage) with one line for anything that is wrong.
+Options ParseOptions(int argc, const char* const* argv);
+
+}  // namespace detcheck

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "cli/exit_status.h"
+#include "cli/options.h"
+#include "cli/runner.h"
+#include "reports/judgement.h"
+
+namespace detcheck {
+
+/// How the process exits after a run. An interruption tells before all else; then a divergence over
+/// an infrastructure error over what is inconclusive.
+ExitStatus OutcomeOf(const Judgement& judgement, RunEnd end, bool all_modes,
+                     const std::vector<AllowedInconclusive>& allowed);
+
+}  // namespace detcheck

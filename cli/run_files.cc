@@ -1,0 +1,78 @@
+#include "cli/run_files.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/base/error.h"
+#include "fixtures/file_io.h"
+
+namespace detcheck {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Lines of a transcript file that holds nothing but its header.
+bool HasRecords(const std::string& path) {
+  try {
+    return !ReadTranscript(path).records.empty();
+  } catch (const Error&) {
+    return true;  // not ours to judge
+  }
+}
+
+}  // namespace
+
+RunFiles::RunFiles(const std::string& report) : report_(report) {
+  std::error_code ignored;
+  if (report.empty()) return;
+  if (fs::is_directory(report, ignored)) {
+    throw Error(ErrorCode::kUsage, fmt::format("--report {}: is a directory", OneLine(report)));
+  }
+  // A pipe or a terminal has no neighbour file.
+  const bool is_special = fs::exists(report, ignored) && !fs::is_regular_file(report, ignored);
+  if (!is_special) transcript_ = report + ".transcript.jsonl";
+}
+
+RunFiles::~RunFiles() {
+  if (!began_here_) return;
+  writer_.reset();
+  std::error_code ignored;
+  if (fs::exists(transcript_, ignored) && !HasRecords(transcript_)) {
+    fs::remove(transcript_, ignored);
+  }
+}
+
+bool RunFiles::HasEarlierRun() const {
+  std::error_code ignored;
+  return !transcript_.empty() && fs::exists(transcript_, ignored);
+}
+
+void RunFiles::Begin(const std::string& plan_digest, const std::string& identity) {
+  if (transcript_.empty()) return;
+  if (HasEarlierRun()) {
+    throw Error(ErrorCode::kInput,
+                fmt::format("{}: holds an unfinished run; go on with --resume, or remove it",
+                            OneLine(transcript_)));
+  }
+  writer_ = std::make_unique<TranscriptWriter>(transcript_, plan_digest, identity, false);
+  began_here_ = true;
+}
+
+void RunFiles::Continue(const Transcript& kept) {
+  const std::string rewritten = transcript_ + ".new";
+  writer_ = std::make_unique<TranscriptWriter>(rewritten, kept.plan_digest, kept.identity, false);
+  for (const StepRecord& record : kept.records) writer_->Append(record);
+  fs::rename(rewritten, transcript_);  // the writer goes on in the file, whatever its name
+}
+
+void RunFiles::End(const Report& report, bool keep_transcript) {
+  if (report_.empty()) return;
+  WriteReport(report, report_);
+  writer_.reset();
+  if (transcript_.empty() || keep_transcript) return;
+  std::error_code ignored;
+  fs::remove(transcript_, ignored);
+}
+
+}  // namespace detcheck
