@@ -73,17 +73,16 @@ int RewindForResume(const Plan& plan, Transcript* transcript) {
   std::erase_if(transcript->records,
                 [&](const StepRecord& record) { return record.step >= num_steps; });
   int step = FirstUnfinished(plan, *transcript);
-  while (step < num_steps) {
-    while (step > 0 && !CanBegin(plan, step)) --step;
+  while (true) {
+    while (step > 0 && step < num_steps && !CanBegin(plan, step)) --step;
     const size_t num_kept = FirstRecordFrom(*transcript, step);
     const int missing = FirstMissing(*transcript, num_kept, step);
     if (missing < 0) {
       transcript->records.resize(num_kept);
-      break;
+      return step;
     }
     step = missing;
   }
-  return step;
 }
 
 }  // namespace detcheck
