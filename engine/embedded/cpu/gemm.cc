@@ -5,8 +5,9 @@
 namespace detcheck::cpu {
 namespace {
 
-constexpr int64_t kBlockK = 256;      // A float32 panel of this depth (32 KiB) stays in L1.
-constexpr int64_t kChunkRows = 1024;  // X[kChunkRows, kBlockK] (1 MiB) stays in L2.
+constexpr int64_t kBlockK = 512;     // A float32 panel of this depth takes 64 KiB.
+constexpr int64_t kChunkRows = 512;  // X[kChunkRows, kBlockK] (1 MiB) stays in L2.
+constexpr int64_t kPrefetchBytes = 2048;
 constexpr int64_t kMaxTaskPanels = 8;
 constexpr int64_t kTasksPerThread = 4;  // Enough that one slow task does not leave others idle.
 
@@ -23,6 +24,14 @@ struct RowTiles {
   int64_t num_rows;
   int64_t num_tiles;
 };
+
+// The calling thread's own memory for at least `num_floats` sums.
+float* ThreadSums(int64_t num_floats) {
+  static thread_local Buffer buffer;
+  const int64_t num_bytes = num_floats * static_cast<int64_t>(sizeof(float));
+  if (buffer.num_bytes() < num_bytes) buffer = Buffer(num_bytes);
+  return static_cast<float*>(buffer.data());
+}
 
 // One call of Gemm. X is first transposed tile by tile, so that kernels read it in one stream:
 // x_tiles holds tile t as [K][rows of t] from Begin(t) * K on.
@@ -62,9 +71,8 @@ class Product {
   void RunRow() {
     const int64_t task_panels = kernels_.panels_per_row;
     pool_.ParallelFor(CeilDiv(w_.num_panels(), task_panels), [&](int64_t task) {
-      GemmTile tile = TileAt(task * task_panels, 0, w_.num_cols());
+      GemmTile tile = WholeTile(task * task_panels);
       tile.x = x_;
-      tile.out = out_ + task * task_panels * kPanelCols;
       tile.cols = std::min(task_panels * kPanelCols, tile.cols);
       kernels_.row(tile, w_.format());
     });
@@ -82,40 +90,77 @@ class Product {
     });
   }
 
-  // A block of panels by tiles, k block after k block; sums wait in `out` between the blocks.
+  // Panels by tiles.
   void RunBlock(int64_t panel_begin, int64_t panel_end, int64_t tile_begin, int64_t tile_end) {
-    alignas(64) float wide[kBlockK * kPanelCols];
-    const bool widen = w_.format() == WeightFormat::kBf16 && tile_end - tile_begin > 1;
+    if (tile_end - tile_begin == 1) {
+      for (int64_t panel = panel_begin; panel < panel_end; ++panel) RunTile(panel, tile_begin);
+      return;
+    }
+    const int64_t num_rows = tiles_.Begin(tile_end) - tiles_.Begin(tile_begin);
+    float* sums = ThreadSums((panel_end - panel_begin) * num_rows * kPanelCols);
     for (int64_t k = 0; k < w_.num_cols(); k += kBlockK) {
-      const int64_t k_len = std::min(kBlockK, w_.num_cols() - k);
       for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
-        GemmTile tile = TileAt(panel, k, k_len);
-        if (widen) {
-          kernels_.widen_panel(tile.w, wide, k_len);
-          tile.w = wide;
-        }
-        for (int64_t t = tile_begin; t < tile_end; ++t) {
-          const int rows = tiles_.Rows(t);
-          tile.x = x_tiles_ + tiles_.Begin(t) * w_.num_cols() + k * rows;
-          tile.out = out_ + tiles_.Begin(t) * w_.num_rows() + panel * kPanelCols;
-          kernels_.tile(tile, rows, widen ? WeightFormat::kFloat32 : w_.format());
-        }
+        RunPanel(panel, k, tile_begin, tile_end,
+                 sums + (panel - panel_begin) * num_rows * kPanelCols);
       }
     }
   }
 
-  // All but the rows of a tile. `cols` reaches to the end of the matrix.
-  GemmTile TileAt(int64_t panel, int64_t k, int64_t k_len) const {
-    const bool is_last = k + k_len == w_.num_cols();
+  // A panel that one tile alone uses: streamed once, over all k.
+  void RunTile(int64_t panel, int64_t t) {
+    GemmTile tile = WholeTile(panel);
+    tile.x = x_tiles_ + tiles_.Begin(t) * w_.num_cols();
+    tile.out += tiles_.Begin(t) * w_.num_rows();
+    tile.cols = std::min<int64_t>(kPanelCols, tile.cols);
+    kernels_.tile(tile, tiles_.Rows(t), w_.format());
+  }
+
+  // One panel by several tiles, over the block of k that starts at `k`. `sums` holds what waits
+  // between the blocks, [rows of the tiles, kPanelCols].
+  void RunPanel(int64_t panel, int64_t k, int64_t tile_begin, int64_t tile_end, float* sums) {
+    const bool is_last = k + kBlockK >= w_.num_cols();
+    alignas(64) float wide[kBlockK * kPanelCols];
+    GemmTile tile = WholeTile(panel);
+    tile.w = w_.Panel(panel, k);
+    tile.k_len = std::min(kBlockK, w_.num_cols() - k);
+    tile.cols = std::min<int64_t>(kPanelCols, tile.cols);
+    tile.prefetch = static_cast<const char*>(w_.Panel(panel + 1, k));
+    if (w_.format() == WeightFormat::kBf16) {
+      kernels_.widen_panel(tile.w, wide, tile.k_len);
+      tile.w = wide;
+    }
+    if (!is_last) {
+      tile.rounding = Rounding::kNone;
+      tile.out_stride = kPanelCols;
+      tile.cols = kPanelCols;
+    }
+    for (int64_t t = tile_begin; t < tile_end; ++t) {
+      const int rows = tiles_.Rows(t);
+      float* tile_sums = sums + (tiles_.Begin(t) - tiles_.Begin(tile_begin)) * kPanelCols;
+      tile.x = x_tiles_ + tiles_.Begin(t) * w_.num_cols() + k * rows;
+      tile.sums = k > 0 ? tile_sums : nullptr;
+      tile.out = is_last ? out_ + tiles_.Begin(t) * w_.num_rows() + panel * kPanelCols : tile_sums;
+      kernels_.tile(tile, rows, WeightFormat::kFloat32);
+      // The first tile fetches the next panel, the others the X of the tile after them.
+      tile.prefetch = reinterpret_cast<const char*>(tile.x + 2 * w_.num_cols() * rows);
+      tile.prefetch_step = rows * static_cast<int64_t>(sizeof(float));
+    }
+  }
+
+  // All k of a panel, no rows yet. `out` is at row 0 and `cols` reaches to the end of the matrix.
+  GemmTile WholeTile(int64_t panel) const {
+    const void* w = w_.Panel(panel, 0);
     return {.x = nullptr,
-            .w = w_.Panel(panel, k),
+            .w = w,
             .panel_bytes = w_.panel_bytes(),
-            .k_len = k_len,
-            .out = nullptr,
+            .k_len = w_.num_cols(),
+            .sums = nullptr,
+            .out = out_ + panel * kPanelCols,
             .out_stride = w_.num_rows(),
             .cols = w_.num_rows() - panel * kPanelCols,
-            .resume = k > 0,
-            .rounding = is_last ? rounding_ : Rounding::kNone};
+            .rounding = rounding_,
+            .prefetch = static_cast<const char*>(w) + kPrefetchBytes,
+            .prefetch_step = PanelBytesPerK(w_.format())};
   }
 
   const GemmKernels& kernels_;

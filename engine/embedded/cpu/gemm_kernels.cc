@@ -24,6 +24,11 @@ constexpr int kPanelsPerRow = 2;
 // ends.
 constexpr int64_t kPrefetchBytes = 2048;
 
+inline void PrefetchLines(const char* p) {
+  __builtin_prefetch(p);
+  __builtin_prefetch(p + 64);
+}
+
 struct Float32Weights {
   static constexpr int64_t kBytesPerK = PanelBytesPerK(WeightFormat::kFloat32);
   template <int kVec>
@@ -63,21 +68,13 @@ inline Lanes Rounded(Lanes a, Rounding rounding) {
   return a;
 }
 
-// Lanes of the vector that starts at column `col` that are wanted, 0..16.
-inline int WantedLanes(int64_t cols, int64_t col) {
+// Stores the lanes of the vector at column `col` that are among the `cols` wanted.
+inline void StoreWanted(float* out, Lanes a, int64_t cols, int64_t col) {
   const int64_t wanted = cols - col;
-  return wanted >= kLanes ? kLanes : (wanted > 0 ? static_cast<int>(wanted) : 0);
-}
-
-inline Lanes LoadSums(const float* p, int wanted) {
-  return wanted == kLanes ? Load(p) : LoadPartial(p, wanted);
-}
-
-inline void StoreSums(float* p, Lanes sums, int wanted) {
-  if (wanted == kLanes) {
-    Store(p, sums);
-  } else {
-    StorePartial(p, sums, wanted);
+  if (wanted >= kLanes) {
+    Store(out + col, a);
+  } else if (wanted > 0) {
+    StorePartial(out + col, a, static_cast<int>(wanted));
   }
 }
 
@@ -90,22 +87,22 @@ void Chains(const GemmTile& tile) {
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kAcross; ++v) {
-      const int64_t col = (v / kVecs) * kPanelCols + (kFirstVec + v % kVecs) * kLanes;
-      const float* out = tile.out + r * tile.out_stride + col;
-      sum[r][v] = tile.resume ? LoadSums(out, WantedLanes(tile.cols, col)) : Zero();
+      const int col = (kFirstVec + v) * kLanes;
+      sum[r][v] = tile.sums == nullptr ? Zero() : Load(tile.sums + r * kPanelCols + col);
     }
   }
   const char* w = static_cast<const char*>(tile.w);
   const float* x = tile.x;
+  const char* prefetch = tile.prefetch;
   for (int64_t k = 0; k < tile.k_len; ++k) {
     Lanes weights[kAcross];
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const char* panel = w + p * tile.panel_bytes;
       LoadVecs<Weights, kFirstVec, kVecs>(panel, weights + p * kVecs);
-      __builtin_prefetch(panel + kPrefetchBytes);
-      if constexpr (Weights::kBytesPerK == 128) __builtin_prefetch(panel + kPrefetchBytes + 64);
+      if constexpr (kPanels > 1) PrefetchLines(panel + kPrefetchBytes);
     }
+    if constexpr (kPanels == 1) PrefetchLines(prefetch);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
       const Lanes value = Broadcast(x[r]);
@@ -114,14 +111,15 @@ void Chains(const GemmTile& tile) {
     }
     w += Weights::kBytesPerK;
     x += kRows;
+    prefetch += tile.prefetch_step;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kAcross; ++v) {
-      const int64_t col = (v / kVecs) * kPanelCols + (kFirstVec + v % kVecs) * kLanes;
-      float* out = tile.out + r * tile.out_stride + col;
-      StoreSums(out, Rounded(sum[r][v], tile.rounding), WantedLanes(tile.cols, col));
+      const int col = (v / kVecs) * kPanelCols + (kFirstVec + v % kVecs) * kLanes;
+      StoreWanted(tile.out + r * tile.out_stride, Rounded(sum[r][v], tile.rounding), tile.cols,
+                  col);
     }
   }
 }
@@ -161,6 +159,8 @@ void RowOfPanels(GemmTile tile) {
     if (whole_pass) {
       Chains<Weights, 1, kPanelsPerRow, 0, 2>(tile);
     } else {
+      tile.prefetch = static_cast<const char*>(tile.w) + kPrefetchBytes;
+      tile.prefetch_step = Weights::kBytesPerK;
       Chains<Weights, 1, 1, 0, 2>(tile);
     }
     const int panels = whole_pass ? kPanelsPerRow : 1;
@@ -189,9 +189,44 @@ void WidenPanel(const void* bf16_panel, float* panel, int64_t k_len) {
   }
 }
 
+typedef float Four __attribute__((vector_size(16)));
+
+inline Four LoadFour(const float* p) {
+  Four v;
+  __builtin_memcpy(&v, p, sizeof(v));
+  return v;
+}
+inline void StoreFour(float* p, Four v) {
+  __builtin_memcpy(p, &v, sizeof(v));
+}
+
+// Four rows of x times four k.
+inline void TransposeFour(const float* x, int64_t x_stride, float* out, int64_t out_stride) {
+  const Four a = LoadFour(x);
+  const Four b = LoadFour(x + x_stride);
+  const Four c = LoadFour(x + 2 * x_stride);
+  const Four d = LoadFour(x + 3 * x_stride);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  StoreFour(out, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  StoreFour(out + out_stride, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  StoreFour(out + 2 * out_stride, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  StoreFour(out + 3 * out_stride, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
 void Transpose(const float* x, int64_t x_stride, int rows, int64_t k_len, float* out) {
-  for (int r = 0; r < rows; ++r) {
-    for (int64_t k = 0; k < k_len; ++k) out[k * rows + r] = x[r * x_stride + k];
+  const int64_t whole_k = rows >= 4 ? k_len / 4 * 4 : 0;
+  for (int64_t k = 0; k < whole_k; k += 4) {
+    // The last four rows may overlap the four before them.
+    for (int r = 0; r < rows; r += 4) {
+      const int first = r + 4 <= rows ? r : rows - 4;
+      TransposeFour(x + first * x_stride + k, x_stride, out + k * rows + first, rows);
+    }
+  }
+  for (int64_t k = whole_k; k < k_len; ++k) {
+    for (int r = 0; r < rows; ++r) out[k * rows + r] = x[r * x_stride + k];
   }
 }
 

@@ -27,11 +27,13 @@ struct GemmTile {
   const void* w;        ///< The first panel, at the first k.
   int64_t panel_bytes;  ///< From a panel to the next.
   int64_t k_len;        ///< Length of the range of k.
-  float* out;           ///< [rows, cols], rows `out_stride` floats apart.
+  const float* sums;    ///< [rows, kPanelCols], sums of the k before; or null: start at +0.
+  float* out;           ///< [rows, cols], rows `out_stride` floats apart; may be `sums`.
   int64_t out_stride;
-  int64_t cols;       ///< Columns wanted: at most kPanelCols times the number of panels.
-  bool resume;        ///< Go on from the sums in `out`; else start at +0.
-  Rounding rounding;  ///< Applied to what is stored; kNone while more k is to come.
+  int64_t cols;          ///< Columns wanted: at most kPanelCols times the number of panels.
+  Rounding rounding;     ///< Applied to what is stored; kNone while more k is to come.
+  const char* prefetch;  ///< Memory wanted soon, anywhere: two cache lines are asked for at each k,
+  int64_t prefetch_step;  ///< this many bytes on each time.
 };
 
 /// Matrix product kernels of one SIMD level.
@@ -42,9 +44,9 @@ struct GemmKernels {
   int max_rows;        ///< Most rows in a tile.
   int panels_per_row;  ///< Panels that `row` takes at a time at its best.
 
-  /// One panel, `rows` in 1..max_rows.
+  /// One panel, `rows` in 1..max_rows. `sums` are for one panel, so null for `row`.
   void (*tile)(const GemmTile& tile, int rows, WeightFormat format);
-  /// One row, any number of panels: bound by reading the weights.
+  /// One row, any number of panels: bound by reading the weights. Prefetches on its own.
   void (*row)(const GemmTile& tile, WeightFormat format);
   /// Widens `k_len` steps of a bf16 panel to a float32 panel. Exact.
   void (*widen_panel)(const void* bf16_panel, float* panel, int64_t k_len);
