@@ -13,13 +13,12 @@ namespace detcheck::cpu {
   extern const DefaultKernels kDefaultKernels;     \
   extern const GemmKernels kGemmKernels;           \
   extern const MathKernels kMathKernels;           \
+  extern const RowKernels kRowKernels;             \
   }
-#define DETCHECK_LEVEL_TABLE(level)          \
-  KernelTable {                              \
-    .attention = level::kAttentionKernels,   \
-    .defaults = level::kDefaultKernels,      \
-    .gemm = level::kGemmKernels,             \
-    .math = level::kMathKernels              \
+#define DETCHECK_LEVEL_TABLE(level)                                                     \
+  KernelTable {                                                                         \
+    .attention = level::kAttentionKernels, .defaults = level::kDefaultKernels,          \
+    .gemm = level::kGemmKernels, .math = level::kMathKernels, .row = level::kRowKernels \
   }
 
 DETCHECK_DECLARE_LEVEL(baseline)

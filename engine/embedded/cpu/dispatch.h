@@ -6,6 +6,7 @@
 #include "engine/embedded/cpu/default_kernels.h"
 #include "engine/embedded/cpu/gemm_kernels.h"
 #include "engine/embedded/cpu/math_kernels.h"
+#include "engine/embedded/cpu/row_kernels.h"
 
 namespace detcheck::cpu {
 
@@ -23,6 +24,7 @@ struct KernelTable {
   DefaultKernels defaults;
   GemmKernels gemm;
   MathKernels math;
+  RowKernels row;
 };
 
 /// The fastest level this processor runs.

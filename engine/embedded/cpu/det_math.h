@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace detcheck::cpu {
+
+/// Elementary functions with the same bits on every machine: nothing of libm, no contraction.
+
+/// float32 e^x and natural logarithm within 2 ulp, bit for bit those of MathKernels.
+float DetExp(float x);
+float DetLog(float x);
+
+/// In double, made of IEEE + - * / alone; within 1 ulp of double or so. `x` of DetSin and DetCos is
+/// finite with |x| < 2^20. DetPow takes x > 0 and loses accuracy in proportion to |y log x|.
+double DetExpDouble(double x);
+double DetLogDouble(double x);
+double DetSin(double x);
+double DetCos(double x);
+double DetPow(double x, double y);
+
+/// The change of RoPE frequencies that Llama 3.1 brought (Hugging Face `rope_type: llama3`).
+struct Llama3RopeScaling {
+  double factor = 8;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  double original_max_position_embeddings = 8192;
+};
+
+/// inv_freq[i] = theta^(-2 i / head_dim), i in [0, head_dim / 2), in double; scaled where `scaling`
+/// is given.
+std::vector<double> RopeInvFreq(double theta, int head_dim, const Llama3RopeScaling* scaling);
+
+/// cos[i] and sin[i] of position * inv_freq[i], taken in double and rounded to float32.
+/// `position` is at most 2^20.
+void RopeRow(const std::vector<double>& inv_freq, int64_t position, float* cos, float* sin);
+
+}  // namespace detcheck::cpu
