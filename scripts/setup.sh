@@ -39,9 +39,9 @@ build() {
   local preset=$1
   shift
   local dir="$repo/build/$preset"
-  [ -f "$dir/build.ninja" ] || quietly "configure-$preset" cmake -S "$repo" --preset "$preset"
-  if [ -n "$(ninja -C "$dir" -n "$@" 2>/dev/null | grep -v 'no work to do' | grep -v '^ninja: Entering')" ]; then
+  if [ ! -f "$dir/build.ninja" ]; then
     echo "Building ($preset) ..." >&2
-    quietly "build-$preset" cmake --build "$dir" ${*:+--target "$@"}
+    quietly "configure-$preset" cmake -S "$repo" --preset "$preset"
   fi
+  quietly "build-$preset" cmake --build "$dir" ${*:+--target "$@"}
 }
