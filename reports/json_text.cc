@@ -1,5 +1,6 @@
 #include "reports/json_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -71,6 +72,19 @@ bool IsUtf8(std::string_view text) {
   } catch (const Error&) {
     return false;
   }
+}
+
+std::string ToUtf8(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  std::string clean;
+  while (!text.empty()) {
+    size_t len = 1;
+    while (len <= std::min<size_t>(4, text.size()) && !IsUtf8(text.substr(0, len))) ++len;
+    const bool is_character = len <= std::min<size_t>(4, text.size());
+    clean += is_character ? text.substr(0, len) : "\xEF\xBF\xBD";
+    text.remove_prefix(is_character ? len : 1);
+  }
+  return clean;
 }
 
 }  // namespace detcheck

@@ -68,4 +68,7 @@ class JsonText {
 /// Whether `text` is UTF-8 and can be a JSON string as it is.
 bool IsUtf8(std::string_view text);
 
+/// `text` with U+FFFD for every byte that is no part of a UTF-8 character.
+std::string ToUtf8(std::string_view text);
+
 }  // namespace detcheck
