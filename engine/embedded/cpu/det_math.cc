@@ -1,6 +1,7 @@
 #include "engine/embedded/cpu/det_math.h"
 
 #include <bit>
+#include <cstddef>
 #include <limits>
 
 #include "engine/embedded/cpu/dispatch.h"
