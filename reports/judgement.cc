@@ -97,6 +97,10 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mod
   const std::vector<CellFinding> findings = CheckCells(plan, transcript, mode);
   for (const RequestSamples& samples : CollectSamples(plan, transcript, mode)) {
     judgement.requests.push_back(JudgeRequest(plan, mode, samples, findings));
+    const auto why = LacksPower(samples, plan.criterion.kind);
+    if (samples.subject && why) {
+      Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
+    }
   }
   AddRequests(&judgement);
   AddCells(findings, &judgement);

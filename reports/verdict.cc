@@ -32,6 +32,7 @@ class RequestJudge {
   RequestJudge(const Plan& plan, Mode mode, const RequestSamples& samples)
       : plan_(plan),
         request_(plan.requests[samples.request]),
+        all_(samples),
         samples_(samples.samples),
         likeness_(samples.samples),
         criterion_(plan.criterion.kind),
@@ -48,7 +49,7 @@ class RequestJudge {
     CheckInputs();
     CheckEqual();
     if (judgement_.subject) CheckCellsOf(findings);
-    CheckPower();
+    if (const auto why = LacksPower(all_, criterion_)) Add(Verdict::kInconclusive, *why);
     DescribeWhen();
     return std::move(judgement_);
   }
@@ -267,18 +268,6 @@ class RequestJudge {
     });
   }
 
-  void CheckPower() {
-    const int compared = criterion_ == CriterionKind::kText ? likeness_.texts.NumCompared()
-                                                            : judgement_.total_samples;
-    if (criterion_ == CriterionKind::kText && compared == 0 && judgement_.total_samples > 0) {
-      Add(Verdict::kInconclusive, "the criterion is text, and the target gave none");
-    } else if (compared == 0) {
-      Add(Verdict::kInconclusive, "no sample");
-    } else if (compared == 1) {
-      Add(Verdict::kInconclusive, "one sample: nothing to compare it with");
-    }
-  }
-
   void DescribeWhen() {
     if (!AnyBreaks() || inputs_differ_) return;
     std::vector<Observation> observations;
@@ -300,6 +289,7 @@ class RequestJudge {
 
   const Plan& plan_;
   const PlannedRequest& request_;
+  const RequestSamples& all_;
   const std::vector<Sample>& samples_;
   const Likeness likeness_;
   const CriterionKind criterion_;
@@ -312,6 +302,20 @@ class RequestJudge {
 };
 
 }  // namespace
+
+std::optional<std::string> LacksPower(const RequestSamples& samples, CriterionKind criterion) {
+  const auto& all = samples.samples;
+  auto num_compared = std::ssize(all);
+  if (criterion == CriterionKind::kText) {
+    num_compared = std::count_if(all.begin(), all.end(), [](const Sample& sample) {
+      return sample.answer->text && !sample.IsPrefix();
+    });
+    if (num_compared == 0 && !all.empty()) return "the criterion is text, and the target gave none";
+  }
+  if (num_compared == 0) return "no sample";
+  if (num_compared == 1) return "one sample: nothing to compare it with";
+  return std::nullopt;
+}
 
 RequestJudgement JudgeRequest(const Plan& plan, Mode mode, const RequestSamples& samples,
                               const std::vector<CellFinding>& findings) {

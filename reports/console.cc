@@ -1,0 +1,179 @@
+#include "reports/console.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "reports/console_failure.h"
+#include "reports/console_words.h"
+
+namespace detcheck {
+namespace {
+
+/// Passing fixtures of one mode that are listed; the others are counted.
+constexpr size_t kMaxPassing = 16;
+/// Reasons that are printed of one mode or one fixture.
+constexpr size_t kMaxReasons = 4;
+constexpr size_t kMaxIdWidth = 32;
+constexpr size_t kVerdictWidth = 12;
+
+std::string Reasons(const std::vector<std::string>& reasons, const char* indent) {
+  std::string text;
+  for (size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
+    text += fmt::format("{}{}\n", indent, Printable(reasons[i]));
+  }
+  if (reasons.size() > kMaxReasons) {
+    text += fmt::format("{}and {} more\n", indent, reasons.size() - kMaxReasons);
+  }
+  return text;
+}
+
+// One mode: its fixtures, then its neighbours in one line.
+class ModeView {
+ public:
+  ModeView(const Report& report, const ModeJudgement& mode, const Paint& paint)
+      : report_(report), mode_(mode), paint_(paint) {
+    for (const RequestJudgement& request : mode.requests) {
+      if (request.subject) id_width_ = std::max(id_width_, IdOf(request).size());
+    }
+    id_width_ = std::min(id_width_, kMaxIdWidth);
+  }
+
+  std::string Render() const {
+    std::string text =
+        fmt::format("{} {}\n", paint_.Bold(fmt::format("{:<13}", ToString(mode_.mode))),
+                    paint_.Of(mode_.verdict));
+    if (mode_.verdict != Verdict::kPass) text += Reasons(mode_.reasons, "  ");
+    size_t num_passing = 0;
+    int num_folded_samples = 0;
+    for (const RequestJudgement& request : mode_.requests) {
+      if (!request.subject) continue;
+      if (request.verdict == Verdict::kPass && ++num_passing > kMaxPassing) {
+        num_folded_samples += request.total_samples;
+        continue;
+      }
+      text += Fixture(request);
+    }
+    if (num_passing > kMaxPassing) {
+      text +=
+          fmt::format("  and {} more that pass: {} samples, each fixture with Unique samples: 1\n",
+                      num_passing - kMaxPassing, num_folded_samples);
+    }
+    return text + Neighbours();
+  }
+
+ private:
+  std::string IdOf(const RequestJudgement& request) const {
+    return Printable(report_.plan.requests[request.request].id);
+  }
+
+  std::string Fixture(const RequestJudgement& request) const {
+    std::string text = fmt::format("  {:<{}} {} {}\n", IdOf(request), id_width_,
+                                   paint_.Of(request.verdict, kVerdictWidth), CountsOf(request));
+    if (request.verdict == Verdict::kFail) return text + RenderFailure(report_, request);
+    if (request.verdict != Verdict::kPass) text += Reasons(request.reasons, "    ");
+    return text;
+  }
+
+  std::string Neighbours() const {
+    std::string failures;
+    size_t num_neighbours = 0;
+    size_t num_failed = 0;
+    int num_samples = 0;
+    for (const RequestJudgement& request : mode_.requests) {
+      if (request.subject) continue;
+      ++num_neighbours;
+      num_samples += request.total_samples;
+      if (request.verdict != Verdict::kFail) continue;
+      // One neighbour is shown whole; of the others the count says enough.
+      if (++num_failed == 1) failures = Fixture(request);
+    }
+    if (num_neighbours == 0) return "";
+    const std::string line =
+        fmt::format("  company: {}, {}, ", Several(num_neighbours, "neighbour"),
+                    Several(static_cast<size_t>(num_samples), "sample"));
+    if (num_failed == 0) return line + "none differs from its own repeats\n";
+    return fmt::format("{}{} with divergences{}\n", line, num_failed,
+                       num_failed > 1 ? ", the first of them:" : ":") +
+           failures;
+  }
+
+  const Report& report_;
+  const ModeJudgement& mode_;
+  const Paint& paint_;
+  size_t id_width_ = 0;
+};
+
+int NumLaunches(const Transcript& transcript) {
+  std::set<int> launches;
+  for (const StepRecord& record : transcript.records) launches.insert(record.launch);
+  return static_cast<int>(launches.size());
+}
+
+std::string ScopeOf(const ModeJudgement& mode, int num_launches) {
+  std::string text = fmt::format("  {}: ", ToString(mode.mode));
+  if (mode.verdict == Verdict::kPass) {
+    text += BoundInWords(mode.num_batches, num_launches);
+  } else {
+    text += fmt::format("{} distinct {}", mode.num_batches,
+                        mode.num_batches == 1 ? "batch" : "batches");
+  }
+  if (!mode.formed_sizes.empty()) {
+    text += fmt::format("; formed sizes {}", fmt::join(mode.formed_sizes, ", "));
+  } else if (mode.num_batches > 0) {
+    text += "; formed sizes not known";
+  }
+  text += '\n';
+  for (const std::string& note : mode.notes) text += fmt::format("    {}\n", Printable(note));
+  return text;
+}
+
+std::string Scope(const Report& report, const Paint& paint) {
+  std::string text = paint.Bold("Scope") + "\n";
+  const int num_launches = NumLaunches(report.transcript);
+  for (const ModeJudgement& mode : report.judgement.modes) {
+    if (mode.verdict != Verdict::kUnsupported) text += ScopeOf(mode, num_launches);
+  }
+  for (const std::string& what : report.plan.not_tested) {
+    text += fmt::format("  not tested: {}\n", Printable(what));
+  }
+  for (const std::string& note : report.judgement.notes) {
+    text += fmt::format("  {}\n", Printable(note));
+  }
+  return text + "  holds for the engine, model, settings and device of this run, and no other\n";
+}
+
+std::string Meaning(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "no divergence found within the scope";
+    case Verdict::kFail:
+      return "nondeterminism found";
+    case Verdict::kInconclusive:
+      return "not shown either way";
+    case Verdict::kUnsupported:
+      return "the target cannot do what was asked";
+    case Verdict::kError:
+      return "the run could not be carried out";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string RenderConsole(const Report& report, bool color) {
+  const Paint paint(color);
+  std::string text;
+  for (const ModeJudgement& mode : report.judgement.modes) {
+    text += ModeView(report, mode, paint).Render();
+  }
+  text += Scope(report, paint);
+  text += Reasons(report.judgement.reasons, "  ");
+  text += fmt::format("{} {}: {}\n", paint.Bold("Verdict:"), paint.Of(report.judgement.verdict),
+                      Meaning(report.judgement.verdict));
+  return text;
+}
+
+}  // namespace detcheck
