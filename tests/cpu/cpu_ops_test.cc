@@ -144,8 +144,8 @@ TEST(CpuOpsTest, DeterministicLogitsAmongNeighbours) {
     Sequence subject = MakeSequence(ids, 0);
     std::vector<Sequence> neighbours;
     for (int n = 0; n < num_neighbours; ++n) {
-      neighbours.push_back(MakeSequence(RandomIds(200, 100 + static_cast<uint64_t>(n)),
-                                        100 + 200 * n));
+      neighbours.push_back(
+          MakeSequence(RandomIds(200, 100 + static_cast<uint64_t>(n)), 100 + 200 * n));
     }
     std::vector<Sequence*> sequences;
     for (Sequence& neighbour : neighbours) sequences.push_back(&neighbour);

@@ -197,10 +197,8 @@ void SplitAttention::RunSplits(const Task& task, const QueryRows& rows, const Kv
   float* parts = work + KeyBlockScratch(shape_.head_dim);
   float* totals = parts + rows.num_rows * state_size;
   const int num_splits = NumSplits(task);
-  for (int r = 0; r < rows.num_rows; ++r) {
-    kernels_.attention.clear(totals + r * state_size, shape_.head_dim);
-  }
-  for (int split = 0; split < num_splits; ++split) {
+  kernels_.attention.attend(plane, (*keys_)[task.sequence], rows, 0, kKeySplit, work, totals);
+  for (int split = 1; split < num_splits; ++split) {
     const int first_key = split * kKeySplit;
     kernels_.attention.attend(plane, (*keys_)[task.sequence], rows, first_key,
                               first_key + kKeySplit, work, parts);
@@ -217,15 +215,12 @@ void SplitAttention::MergeTask(const Task& task, const Layer& layer) {
   const int num_rows = task.num_tokens * shape_.queries_per_kv;
   const int state_size = StateSize(shape_.head_dim);
   const int num_splits = NumSplits(task);
-  const float* states = states_.data() + task.state_offset;
-  float* totals = ThreadFloats(static_cast<size_t>(num_rows * state_size));
+  float* totals = states_.data() + task.state_offset;  // The first split's states grow into them.
   for (int r = 0; r < num_rows; ++r) {
-    float* total = totals + r * state_size;
-    kernels_.attention.clear(total, shape_.head_dim);
     const int num_keys = slice.start_pos + task.first_token + r / shape_.queries_per_kv + 1;
-    for (int split = 0; split < num_splits && split * kKeySplit < num_keys; ++split) {
-      kernels_.attention.merge(states + (int64_t{split} * num_rows + r) * state_size, total,
-                               shape_.head_dim);
+    for (int split = 1; split < num_splits && split * kKeySplit < num_keys; ++split) {
+      kernels_.attention.merge(totals + (int64_t{split} * num_rows + r) * state_size,
+                               totals + r * state_size, shape_.head_dim);
     }
   }
   FinishRows(task, totals, layer);

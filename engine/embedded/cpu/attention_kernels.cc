@@ -179,10 +179,6 @@ void GatherAny(const KvPlane& plane, const KeyPlaces& places, int num_keys, int6
   DETCHECK_BY_ELEMENT(Gather, plane, places, num_keys, stride, k_out, v_out)
 }
 
-void ClearTotal(float* total, int head_dim) {
-  Clear(total, StateSize(head_dim));
-}
-
 void Merge(const float* part, float* total, int head_dim) {
   const float max = part[0] > total[0] ? part[0] : total[0];
   const Lanes keep = Exp(Broadcast(total[0] - max));
@@ -209,7 +205,6 @@ const AttentionKernels kAttentionKernels = {
     .write_kv = WriteKvAny,
     .attend = AttendAny,
     .merge = Merge,
-    .clear = ClearTotal,
     .finish = Finish,
     .gather = GatherAny,
 };

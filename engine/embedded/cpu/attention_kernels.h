@@ -69,10 +69,8 @@ struct AttentionKernels {
   void (*attend)(const KvPlane& plane, const KeyPlaces& places, const QueryRows& rows,
                  int first_key, int end_key, float* scratch, float* states);
 
-  /// total = total and part together; a total that has seen nothing is what `clear` makes.
-  /// Order: element-wise; callers merge splits left to right.
+  /// total = total and part together. Order: element-wise; callers merge splits left to right.
   void (*merge)(const float* part, float* total, int head_dim);
-  void (*clear)(float* total, int head_dim);
 
   /// out[head_dim] = output / sum. Order: the lanes of the sum as the tree of ReduceAdd.
   void (*finish)(const float* total, float* out, int head_dim);

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
+#include "engine/embedded/cpu/det_math.h"
 #include "engine/embedded/cpu/sampler.h"
 
 namespace detcheck::cpu {
@@ -60,6 +61,17 @@ std::string CpuModelName() {
   return "";
 }
 
+std::vector<double> FrequenciesOf(const ModelConfig& config) {
+  if (!config.rope_scaling) return RopeInvFreq(config.rope_theta, config.head_dim, nullptr);
+  const detcheck::Llama3RopeScaling& scaling = *config.rope_scaling;
+  const cpu::Llama3RopeScaling same = {.factor = scaling.factor,
+                                       .low_freq_factor = scaling.low_freq_factor,
+                                       .high_freq_factor = scaling.high_freq_factor,
+                                       .original_max_position_embeddings = static_cast<double>(
+                                           scaling.original_max_position_embeddings)};
+  return RopeInvFreq(config.rope_theta, config.head_dim, &same);
+}
+
 float* Grow(Buffer* buffer, int64_t num_floats) {
   const int64_t num_bytes = num_floats * static_cast<int64_t>(sizeof(float));
   if (buffer->num_bytes() < num_bytes) *buffer = Buffer(num_bytes);
@@ -81,8 +93,8 @@ CpuOps::CpuOps(const ModelConfig& config, const EngineOptions& options, int max_
       level_(LevelNamed(options.simd_level)),
       kernels_(KernelsFor(level_)),
       rounding_(RoundingTo(config.dtype)),
-      rows_(config_, kernels_.math, rounding_),
-      pool_(options.num_threads) {
+      pool_(options.num_threads),
+      rope_frequencies_(FrequenciesOf(config)) {
   Grow(&gate_up_, int64_t{max_rows} * 2 * config.intermediate_size);
 }
 
@@ -127,6 +139,14 @@ void CpuOps::BeginStep(const StepBatch& batch) {
   batch_ = &batch;
   num_logit_rows_ = 0;
   step_keys_.BeginStep(batch);
+  const size_t half = rope_frequencies_.size();
+  rope_cos_.resize(batch.positions.size() * half);
+  rope_sin_.resize(batch.positions.size() * half);
+  pool_.ParallelFor(batch.num_rows(), [&](int64_t task) {
+    const auto r = static_cast<size_t>(task);
+    cpu::RopeRow(rope_frequencies_, batch.positions[r], rope_cos_.data() + r * half,
+                 rope_sin_.data() + r * half);
+  });
   PlanAttention(batch);
 }
 
@@ -157,21 +177,25 @@ void CpuOps::RopeAndWriteKv(int layer, const Weight* q_gain, const Weight* k_gai
                             Activations* qkv) {
   CpuActivations& x = Cast(qkv);
   pool_.ParallelFor(x.num_rows(), [&](int64_t r) {
-    RopeRow(layer, static_cast<int>(r), VectorOrNull(q_gain), VectorOrNull(k_gain), x.row(r));
+    RotateAndWrite(layer, static_cast<int>(r), VectorOrNull(q_gain), VectorOrNull(k_gain),
+                   x.row(r));
   });
 }
 
-void CpuOps::RopeRow(int layer, int row, const float* q_gain, const float* k_gain, float* qkv) {
+void CpuOps::RotateAndWrite(int layer, int row, const float* q_gain, const float* k_gain,
+                            float* qkv) {
   const int head_dim = config_.head_dim;
   const auto r = static_cast<size_t>(row);
   const int num_heads = config_.num_heads + config_.num_kv_heads;
+  const float* cos = rope_cos_.data() + r * rope_frequencies_.size();
+  const float* sin = rope_sin_.data() + r * rope_frequencies_.size();
   for (int h = 0; h < num_heads; ++h) {
     float* head = qkv + h * head_dim;
     const float* gain = h < config_.num_heads ? q_gain : k_gain;
     if (gain != nullptr) {
-      rows_.RmsNorm(head, gain, head_dim, config_.rms_norm_eps, head);
+      kernels_.row.rms_norm(head, gain, config_.rms_norm_eps, head_dim, rounding_, head);
     }
-    rows_.Rope(batch_->positions[r], head_dim, head);
+    kernels_.row.rope(head, cos, sin, head_dim, rounding_);
   }
   const float* k = qkv + config_.q_width();
   for (int g = 0; g < config_.num_kv_heads; ++g) {
@@ -197,7 +221,8 @@ void CpuOps::GateUp(const Activations& x, const Weight& gate_up, Activations* ou
     const int64_t row = task / pieces;
     const int64_t begin = task % pieces * kTaskElements;
     const float* gate = products + row * 2 * width + begin;
-    rows_.SiluMul(gate, gate + width, std::min(kTaskElements, width - begin), y.row(row) + begin);
+    kernels_.row.silu_mul(gate, gate + width, std::min(kTaskElements, width - begin), rounding_,
+                          y.row(row) + begin);
   });
 }
 
@@ -207,7 +232,7 @@ void CpuOps::SelectLogitRows(const Activations& residual, const Activations& del
   y.set_num_rows(static_cast<int>(batch_->logit_rows.size()));
   for (int i = 0; i < y.num_rows(); ++i) {
     const int32_t r = batch_->logit_rows[static_cast<size_t>(i)];
-    rows_.Add(Cast(residual).row(r), Cast(delta).row(r), y.width(), y.row(i));
+    kernels_.row.add(Cast(residual).row(r), Cast(delta).row(r), y.width(), rounding_, y.row(i));
   }
 }
 
@@ -225,7 +250,7 @@ std::vector<SampledToken> CpuOps::Sample(std::span<const RowSampling> rows) {
   std::vector<SampledToken> tokens(rows.size());
   pool_.ParallelFor(static_cast<int64_t>(rows.size()), [&](int64_t task) {
     const auto i = static_cast<size_t>(task);
-    tokens[i] = SampleRow(kernels_.math, {LogitRowAt(i), config_.vocab_size}, rows[i]);
+    tokens[i] = SampleRow(kernels_, {LogitRowAt(i), config_.vocab_size}, rows[i]);
   });
   return tokens;
 }
@@ -234,8 +259,7 @@ std::vector<TokenLogprob> CpuOps::Score(std::span<const TokenId> targets, int nu
   std::vector<TokenLogprob> logprobs(targets.size());
   pool_.ParallelFor(static_cast<int64_t>(targets.size()), [&](int64_t task) {
     const auto i = static_cast<size_t>(task);
-    logprobs[i] =
-        LogprobOfRow(kernels_.math, {LogitRowAt(i), config_.vocab_size}, targets[i], num_top);
+    logprobs[i] = LogprobOfRow(kernels_, {LogitRowAt(i), config_.vocab_size}, targets[i], num_top);
   });
   return logprobs;
 }

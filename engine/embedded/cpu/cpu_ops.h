@@ -8,7 +8,6 @@
 
 #include "engine/embedded/cpu/attention.h"
 #include "engine/embedded/cpu/buffer.h"
-#include "engine/embedded/cpu/cpu_ops_rows.h"
 #include "engine/embedded/cpu/dispatch.h"
 #include "engine/embedded/cpu/rounding.h"
 #include "engine/embedded/cpu/thread_pool.h"
@@ -101,17 +100,19 @@ class CpuOps : public Ops {
   const SimdLevel level_;
   const KernelTable& kernels_;
   const Rounding rounding_;
-  const RowOps rows_;
   ThreadPool pool_;
   KvCache kv_cache_;
   StepKeys step_keys_;
 
  private:
   /// Normalises and rotates the heads of one row, and writes its key and value.
-  void RopeRow(int layer, int row, const float* q_gain, const float* k_gain, float* qkv);
+  void RotateAndWrite(int layer, int row, const float* q_gain, const float* k_gain, float* qkv);
   const float* LogitRowAt(size_t i) const;
 
   const StepBatch* batch_ = nullptr;
+  const std::vector<double> rope_frequencies_;
+  std::vector<float> rope_cos_;  ///< [T, E / 2] of the step's rows, as is rope_sin_.
+  std::vector<float> rope_sin_;
   Buffer gate_up_;  ///< [rows, 2F]
   Buffer logits_;   ///< [R, V]
   int num_logit_rows_ = 0;

@@ -66,8 +66,13 @@ class DeterministicOps : public CpuOps {
     const int64_t width = config_.hidden_size;
     pool_.ParallelFor(num_rows, [&](int64_t r) {
       float* row = x + r * width;
-      if (delta != nullptr) rows_.Add(row, delta + r * width, width, row);
-      rows_.RmsNorm(row, gain, width, config_.rms_norm_eps, out + r * width);
+      float* y = out + r * width;
+      if (delta == nullptr) {
+        kernels_.row.rms_norm(row, gain, config_.rms_norm_eps, width, rounding_, y);
+      } else {
+        kernels_.row.add_rms_norm(row, delta + r * width, gain, config_.rms_norm_eps, width,
+                                  rounding_, y);
+      }
     });
   }
 

@@ -1,10 +1,10 @@
 #include "engine/embedded/cpu/default_attention.h"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "engine/embedded/cpu/default_blas.h"
 
 namespace detcheck::cpu {
 namespace {
@@ -92,9 +92,9 @@ void ShapedAttention::Run(KvCache* cache, int layer, const float* qkv, float* ou
   run_all(parts_, &ShapedAttention::RunPart);
   run_all(merges_, &ShapedAttention::MergeParts);
   if (prefills_.empty()) return;
-  openblas_set_num_threads(1);  // The heads are what runs in parallel here.
+  Blas::Get().SetNumThreads(1);  // The heads are what runs in parallel here.
   run_all(prefills_, &ShapedAttention::RunPrefill);
-  openblas_set_num_threads(pool_->num_threads());
+  Blas::Get().SetNumThreads(pool_->num_threads());
 }
 
 void ShapedAttention::RunPart(const Task& task, const Layer& layer) {
@@ -149,15 +149,13 @@ void ShapedAttention::RunPrefill(const Task& task, const Layer& layer) {
   for (int t = 0; t < task.num_tokens; ++t) {
     std::memcpy(q + t * group, layer.qkv + (first_row + t) * shape_.qkv_width + head, group_bytes);
   }
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, num_rows, num_keys, head_dim, 1.0f, q,
-              head_dim, k, stride, 0.0f, scores, stride);
+  Blas::Get().Times(num_rows, num_keys, head_dim, q, head_dim, k, stride, scores, stride);
   const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
   for (int r = 0; r < num_rows; ++r) {
     const int visible = slice.start_pos + task.first_token + r / shape_.queries_per_kv + 1;
     kernels_.defaults.softmax(scores + int64_t{r} * stride, visible, num_keys, scale);
   }
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, num_rows, head_dim, num_keys, 1.0f, scores,
-              stride, v, head_dim, 0.0f, y, head_dim);
+  Blas::Get().Times(num_rows, head_dim, num_keys, scores, stride, v, head_dim, y, head_dim);
   RoundInPlace(kernels_.math, rounding_, y, num_rows * head_dim);
   for (int t = 0; t < task.num_tokens; ++t) {
     std::memcpy(layer.out + (first_row + t) * shape_.out_width + head, y + t * group, group_bytes);

@@ -6,88 +6,107 @@
 namespace detcheck::cpu::DETCHECK_LEVEL_NS {
 namespace {
 
-constexpr int kChains = 8;
-
-// The last vector of a row, padded with zeros where the row ends within it.
-inline Lanes LoadUpTo(const float* x, int64_t left) {
-  return left >= kLanes ? Load(x) : LoadPartial(x, static_cast<int>(left));
+// The whole vector at `p`, or its first `left` lanes.
+inline Lanes LoadUpTo(const float* p, int64_t left) {
+  return left >= kLanes ? Load(p) : LoadPartial(p, static_cast<int>(left));
+}
+inline void StoreUpTo(float* p, Lanes a, int64_t left) {
+  if (left >= kLanes) {
+    Store(p, a);
+  } else {
+    StorePartial(p, a, static_cast<int>(left));
+  }
 }
 
-void SquareSum1(const float* x, int64_t width, float* sum) {
-  Lanes acc[kChains];
-  for (int c = 0; c < kChains; ++c) acc[c] = Zero();
-  int64_t i = 0;
-  for (; i + kChains * kLanes <= width; i += kChains * kLanes) {
+inline Lanes Rounded(Lanes a, Rounding rounding) {
+  if (rounding == Rounding::kBf16) return RoundBf16(a);
+  return rounding == Rounding::kF16 ? RoundF16(a) : a;
+}
+
+// The vector at x, with delta's added and stored back where there is one.
+inline Lanes LoadAdded(float* x, const float* delta, int64_t left, Rounding rounding) {
+  const Lanes a = LoadUpTo(x, left);
+  if (delta == nullptr) return a;
+  const Lanes sum = Rounded(Add(a, LoadUpTo(delta, left)), rounding);
+  StoreUpTo(x, sum, left);
+  return sum;
+}
+
+inline void Normalize(const float* x, const float* gain, float square_sum, float eps, int64_t width,
+                      Rounding rounding, float* out) {
+  const float mean = square_sum / static_cast<float>(width);
+  const Lanes inverse = Broadcast(1.0f / __builtin_sqrtf(mean + eps));
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const Lanes normal = Rounded(Mul(LoadUpTo(x + i, width - i), inverse), rounding);
+    const Lanes y = Rounded(Mul(normal, LoadUpTo(gain + i, width - i)), rounding);
+    StoreUpTo(out + i, y, width - i);
+  }
+}
+
+// kRows rows, the squares of each added in kChains chains.
+template <int kRows, int kChains>
+void Norm(float* x, const float* delta, const float* gain, float eps, int64_t width,
+          Rounding rounding, float* out) {
+  Lanes squares[kRows][kChains];
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 0; c < kChains; ++c) squares[r][c] = Zero();
+  }
+  for (int64_t i = 0; i < width; i += kChains * kLanes) {
 #pragma GCC unroll 8
     for (int c = 0; c < kChains; ++c) {
-      const Lanes v = Load(x + i + c * kLanes);
-      acc[c] = Fma(v, v, acc[c]);
-    }
-  }
-  for (; i < width; i += kLanes) {
-    const Lanes v = LoadUpTo(x + i, width - i);
-    acc[0] = Fma(v, v, acc[0]);
-  }
-  for (int half = kChains / 2; half > 0; half /= 2) {
-    for (int c = 0; c < half; ++c) acc[c] = Add(acc[c], acc[c + half]);
-  }
-  *sum = ReduceAdd(acc[0]);
-}
-
-void SquareSum4(const float* x, int64_t width, float* sums) {
-  Lanes acc[4] = {Zero(), Zero(), Zero(), Zero()};
-  for (int64_t i = 0; i < width; i += kLanes) {
+      const int64_t at = i + c * kLanes;
+      if (at >= width) break;
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
-      const Lanes v = LoadUpTo(x + r * width + i, width - i);
-      acc[r] = Fma(v, v, acc[r]);
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t offset = r * width + at;
+        const Lanes v = LoadAdded(x + offset, delta == nullptr ? nullptr : delta + offset,
+                                  width - at, rounding);
+        squares[r][c] = Fma(v, v, squares[r][c]);
+      }
     }
   }
-  for (int r = 0; r < 4; ++r) sums[r] = ReduceAdd(acc[r]);
-}
-
-void Scale(const float* x, float scale, int64_t n, float* y) {
-  const Lanes factor = Broadcast(scale);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) Store(y + i, Mul(Load(x + i), factor));
-  const int rest = static_cast<int>(n - i);
-  if (rest > 0) StorePartial(y + i, Mul(LoadPartial(x + i, rest), factor), rest);
+  for (int r = 0; r < kRows; ++r) {
+    Lanes sum = squares[r][0];
+    for (int c = 1; c < kChains; ++c) sum = Add(sum, squares[r][c]);
+    Normalize(x + r * width, gain, ReduceAdd(sum), eps, width, rounding, out + r * width);
+  }
 }
 
 void Softmax(float* scores, int64_t visible, int64_t width, float scale) {
-  for (int64_t i = visible; i < width; ++i) scores[i] = 0.0f;
-  const int64_t whole = visible / kLanes * kLanes;
-  float max = scores[0];
-  Lanes max_lanes = Broadcast(max);
-  for (int64_t i = 0; i < whole; i += kLanes) max_lanes = Max(max_lanes, Load(scores + i));
-  for (int64_t i = whole; i < visible; ++i) max = scores[i] > max ? scores[i] : max;
-  const float lanes_max = ReduceMax(max_lanes);
-  const Lanes subtract = Broadcast((lanes_max > max ? lanes_max : max) * scale);
+  const Lanes lowest = Broadcast(-__builtin_inff());
   const Lanes factor = Broadcast(scale);
+  const int64_t whole = visible / kLanes * kLanes;
+  Lanes max = lowest;
+  for (int64_t i = 0; i < whole; i += kLanes) max = Max(max, Load(scores + i));
+  float highest = ReduceMax(max);
+  for (int64_t i = whole; i < visible; ++i) highest = scores[i] > highest ? scores[i] : highest;
+  const Lanes subtract = Broadcast(highest * scale);
   Lanes sum = Zero();
   for (int64_t i = 0; i < whole; i += kLanes) {
     const Lanes w = Exp(Sub(Mul(Load(scores + i), factor), subtract));
     sum = Add(sum, w);
     Store(scores + i, w);
   }
-  const int rest = static_cast<int>(visible - whole);
-  float tail = 0.0f;
-  if (rest > 0) {
-    float last[kLanes];
-    Store(last, Exp(Sub(Mul(LoadPartial(scores + whole, rest), factor), subtract)));
-    for (int i = 0; i < rest; ++i) tail += last[i];
-    for (int i = 0; i < rest; ++i) scores[whole + i] = last[i];
+  float total = ReduceAdd(sum);
+  if (whole < visible) {
+    const int64_t left = visible - whole;
+    StoreUpTo(scores + whole, Exp(Sub(Mul(LoadUpTo(scores + whole, left), factor), subtract)),
+              left);
+    for (int64_t i = whole; i < visible; ++i) total += scores[i];
   }
-  Scale(scores, 1.0f / (ReduceAdd(sum) + tail), visible, scores);
+  const Lanes inverse = Broadcast(1.0f / total);
+  for (int64_t i = 0; i < visible; i += kLanes) {
+    StoreUpTo(scores + i, Mul(LoadUpTo(scores + i, visible - i), inverse), visible - i);
+  }
+  for (int64_t i = visible; i < width; ++i) scores[i] = 0.0f;
 }
 
 }  // namespace
 
 extern const DefaultKernels kDefaultKernels;
 const DefaultKernels kDefaultKernels = {
-    .square_sum_1 = SquareSum1,
-    .square_sum_4 = SquareSum4,
-    .scale = Scale,
+    .norm_1 = Norm<1, 8>,
+    .norm_4 = Norm<4, 1>,
     .softmax = Softmax,
 };
 

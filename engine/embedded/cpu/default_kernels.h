@@ -2,17 +2,20 @@
 
 #include <cstdint>
 
+#include "engine/embedded/cpu/rounding.h"
+
 namespace detcheck::cpu {
 
 /// Row kernels of default mode, of one SIMD level. Written for speed: the order of additions
 /// depends on the kernel, and default mode chooses the kernel by the number of rows.
 struct DefaultKernels {
-  /// Sum of squares of one row, in eight independent chains of vectors: shortest for a row alone.
-  void (*square_sum_1)(const float* x, int64_t width, float* sum);
-  /// Sums of squares of four rows `width` apart, one chain of vectors each: fastest for many rows.
-  void (*square_sum_4)(const float* x, int64_t width, float* sums);
-  /// y = x · scale.
-  void (*scale)(const float* x, float scale, int64_t n, float* y);
+  /// x = round(x + delta) where delta is not null, then out = round(round(x / rms(x)) · gain), for
+  /// rows of `width` values that follow one another. One row: its squares are added in eight
+  /// chains, the shortest for a row alone. Four rows: one chain each, the fastest for many rows.
+  void (*norm_1)(float* x, const float* delta, const float* gain, float eps, int64_t width,
+                 Rounding rounding, float* out);
+  void (*norm_4)(float* x, const float* delta, const float* gain, float eps, int64_t width,
+                 Rounding rounding, float* out);
   /// In place on scores[width]: softmax(scores · scale) over the first `visible`, zeros after them.
   void (*softmax)(float* scores, int64_t visible, int64_t width, float scale);
 };

@@ -1,11 +1,8 @@
-#include <cblas.h>
-
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "engine/embedded/cpu/cpu_ops.h"
 #include "engine/embedded/cpu/default_attention.h"
+#include "engine/embedded/cpu/default_blas.h"
 
 namespace detcheck::cpu {
 namespace {
@@ -51,7 +48,7 @@ class DefaultOps : public CpuOps {
  public:
   DefaultOps(const ModelConfig& config, const EngineOptions& options, int max_rows)
       : CpuOps(config, options, max_rows), attention_(config_, kernels_, rounding_, &pool_) {
-    openblas_set_num_threads(pool_.num_threads());
+    blas_.SetNumThreads(pool_.num_threads());
   }
 
   Manifest Describe() const override {
@@ -62,8 +59,8 @@ class DefaultOps : public CpuOps {
     add("kernels.mode", "default");
     add("kernels.gemm", "OpenBLAS: sgemv for one row, else sgemm");
     add("kernels.attention", "one token: keys split by occupancy; more: sgemm and whole softmax");
-    add("kernels.openblas_config", openblas_get_config());
-    add("kernels.openblas_core", openblas_get_corename());
+    add("kernels.openblas_config", blas_.Config());
+    add("kernels.openblas_core", blas_.Core());
     return manifest;
   }
 
@@ -77,12 +74,7 @@ class DefaultOps : public CpuOps {
     const float* weights = static_cast<const RowMajorWeight&>(w).data();
     const auto n = static_cast<int>(w.num_rows());
     const auto k = static_cast<int>(w.num_cols());
-    if (num_rows == 1) {
-      cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, weights, k, x, 1, 0.0f, out, 1);
-    } else {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, num_rows, n, k, 1.0f, x, k, weights, k,
-                  0.0f, out, n);
-    }
+    blas_.TimesTransposed(num_rows, n, k, x, weights, out);
     if (rounding == Rounding::kNone) return;
     pool_.ParallelFor(num_rows,
                       [&](int64_t r) { RoundInPlace(kernels_.math, rounding, out + r * n, n); });
@@ -90,10 +82,14 @@ class DefaultOps : public CpuOps {
 
   void NormRows(float* x, const float* delta, int num_rows, const float* gain,
                 float* out) override {
-    const int block_rows = num_rows < kManyRows ? 1 : 4;
-    pool_.ParallelFor((num_rows + block_rows - 1) / block_rows, [&](int64_t block) {
-      const auto first = static_cast<int>(block) * block_rows;
-      NormBlock(x, delta, first, std::min(block_rows, num_rows - first), gain, out);
+    const int64_t width = config_.hidden_size;
+    const int num_fours = num_rows < kManyRows ? 0 : num_rows / 4;
+    pool_.ParallelFor(num_rows - 3 * num_fours, [&](int64_t task) {
+      const bool four = task < num_fours;
+      const int64_t offset = (four ? 4 * task : task + 3 * num_fours) * width;
+      const auto norm = four ? kernels_.defaults.norm_4 : kernels_.defaults.norm_1;
+      norm(x + offset, delta == nullptr ? nullptr : delta + offset, gain, config_.rms_norm_eps,
+           width, rounding_, out + offset);
     });
   }
 
@@ -103,31 +99,9 @@ class DefaultOps : public CpuOps {
   }
 
  private:
-  void NormBlock(float* x, const float* delta, int first, int count, const float* gain, float* out);
-
+  const Blas& blas_ = Blas::Get();
   ShapedAttention attention_;
 };
-
-void DefaultOps::NormBlock(float* x, const float* delta, int first, int count, const float* gain,
-                           float* out) {
-  const int64_t width = config_.hidden_size;
-  float* rows = x + first * width;
-  if (delta != nullptr) {
-    rows_.Add(rows, delta + first * width, count * width, rows);
-  }
-  float sums[4];
-  if (count == 4) {
-    kernels_.defaults.square_sum_4(rows, width, sums);
-  } else {
-    for (int r = 0; r < count; ++r)
-      kernels_.defaults.square_sum_1(rows + r * width, width, sums + r);
-  }
-  for (int r = 0; r < count; ++r) {
-    const float mean = sums[r] / static_cast<float>(width);
-    const float inverse = 1.0f / std::sqrt(mean + config_.rms_norm_eps);
-    rows_.ScaleGain(rows + r * width, inverse, gain, width, out + (first + r) * width);
-  }
-}
 
 }  // namespace
 

@@ -1,16 +1,18 @@
 #include "engine/embedded/cpu/sampler.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <limits>
 #include <vector>
 
 #include "engine/base/rng.h"
+#include "engine/embedded/cpu/det_math.h"
 
 namespace detcheck::cpu {
 namespace {
 
 constexpr int kSumLanes = 16;
+constexpr int kMostTopK = 64;  // That RowKernels::top_k takes.
 
 struct LargerLogit {
   const float* values;
@@ -19,26 +21,14 @@ struct LargerLogit {
   }
 };
 
-TokenId ArgMax(const LogitRow& row) {
-  TokenId best = 0;
-  bool found = false;
-  for (TokenId id = 0; id < row.vocab_size; ++id) {
-    const float x = row.values[id];
-    if (found ? x > row.values[best] : x == x) {
-      best = id;
-      found = true;
-    }
-  }
-  return best;
-}
-
-// exp(x - max) for every id; the buffer is the thread's own.
+// exp((x - max) / temperature) for every id; the buffer is the thread's own.
 std::vector<float>& Exponentials(const MathKernels& math, const LogitRow& row, float max,
                                  double temperature) {
   static thread_local std::vector<float> weights;
   weights.resize(static_cast<size_t>(row.vocab_size));
-  for (size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = static_cast<float>(static_cast<double>(row.values[i] - max) / temperature);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = row.values[i] - max;
+  if (temperature != 1.0) {
+    for (float& w : weights) w = static_cast<float>(static_cast<double>(w) / temperature);
   }
   math.exp(weights.data(), weights.data(), row.vocab_size);
   return weights;
@@ -76,7 +66,7 @@ TokenId Race(const std::vector<TokenId>& ids, const std::vector<float>& weights,
     const double w = static_cast<double>(weights[static_cast<size_t>(id)]);
     const double u = Uniform(seed, position, id);
     if (1.0 - u >= best * w) continue;  // -log(u) is at least 1 - u: it cannot win.
-    const double arrival = -FixedLog(u) / w;
+    const double arrival = -DetLogDouble(u) / w;
     if (arrival < best) {
       best = arrival;
       winner = id;
@@ -123,12 +113,12 @@ void KeepTopP(const LogitRow& row, const std::vector<float>& weights, double top
   std::sort(ids->begin(), ids->end());
 }
 
-TokenId DrawId(const MathKernels& math, const LogitRow& row, const RowSampling& how) {
+TokenId DrawId(const KernelTable& kernels, const LogitRow& row, const RowSampling& how) {
   const Sampling& sampling = how.sampling;
-  const TokenId largest = ArgMax(row);
+  const TokenId largest = kernels.row.argmax(row.values, row.vocab_size);
   if (sampling.temperature == 0.0) return largest;
   const std::vector<float>& weights =
-      Exponentials(math, row, row.values[largest], sampling.temperature);
+      Exponentials(kernels.math, row, row.values[largest], sampling.temperature);
   static thread_local std::vector<TokenId> ids;
   ids.clear();
   for (TokenId id = 0; id < row.vocab_size; ++id) {
@@ -145,59 +135,44 @@ TokenId DrawId(const MathKernels& math, const LogitRow& row, const RowSampling& 
 }
 
 // The ids of the `count` largest logits, in order of the ranking.
-std::vector<TokenId> Largest(const LogitRow& row, int count) {
-  const LargerLogit larger{row.values};
-  std::vector<TokenId> best;
-  for (TokenId id = 0; id < row.vocab_size; ++id) {
-    const float x = row.values[id];
-    const bool full = best.size() == static_cast<size_t>(count);
-    if (x != x || count == 0 || (full && !(x > row.values[best.back()]))) continue;
-    if (full) best.pop_back();
-    best.insert(std::upper_bound(best.begin(), best.end(), id, larger), id);
+std::vector<TokenId> Largest(const KernelTable& kernels, const LogitRow& row, int count) {
+  std::vector<TokenId> ids;
+  if (count <= kMostTopK) {
+    std::array<Candidate, kMostTopK> best;
+    const int found =
+        count == 0 ? 0 : kernels.row.top_k(row.values, row.vocab_size, count, best.data());
+    for (int i = 0; i < found; ++i) ids.push_back(best[static_cast<size_t>(i)].id);
+    return ids;
   }
-  return best;
+  for (TokenId id = 0; id < row.vocab_size; ++id) {
+    if (row.values[id] == row.values[id]) ids.push_back(id);
+  }
+  RankFirst(row, static_cast<size_t>(count), &ids);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(count)));
+  return ids;
 }
 
 }  // namespace
 
-double FixedLog(double x) {
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  // x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
-  const auto bits = std::bit_cast<uint64_t>(x);
-  const uint64_t offset = bits - 0x3fe6a09e00000000u;
-  const auto k = static_cast<double>(static_cast<int64_t>(offset) >> 52);
-  const double f =
-      std::bit_cast<double>((offset & 0x000fffffffffffffu) + 0x3fe6a09e00000000u) - 1.0;
-  const double s = f / (2.0 + f);
-  const double z = s * s;
-  const double w = z * z;
-  const double t1 = w * (3.999999999940941908e-01 +
-                         w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 = z * (6.666666666666735130e-01 +
-                         w * (2.857142874366239149e-01 +
-                              w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-  const double half_square = 0.5 * f * f;
-  return k * kLn2High - ((half_square - (s * (half_square + (t1 + t2)) + k * kLn2Low)) - f);
-}
-
-SampledToken SampleRow(const MathKernels& math, const LogitRow& row, const RowSampling& how) {
+SampledToken SampleRow(const KernelTable& kernels, const LogitRow& row, const RowSampling& how) {
   SampledToken token;
-  token.id = DrawId(math, row, how);
-  if (how.num_top >= 0) token.logprob = LogprobOfRow(math, row, token.id, how.num_top);
+  token.id = DrawId(kernels, row, how);
+  if (how.num_top >= 0) token.logprob = LogprobOfRow(kernels, row, token.id, how.num_top);
   return token;
 }
 
-TokenLogprob LogprobOfRow(const MathKernels& math, const LogitRow& row, TokenId id, int num_top) {
-  const float max = row.values[ArgMax(row)];
-  const double log_sum = FixedLog(SumInLanes(Exponentials(math, row, max, 1.0)));
+TokenLogprob LogprobOfRow(const KernelTable& kernels, const LogitRow& row, TokenId id,
+                          int num_top) {
+  const float max = row.values[kernels.row.argmax(row.values, row.vocab_size)];
+  const double log_sum = DetLogDouble(SumInLanes(Exponentials(kernels.math, row, max, 1.0)));
   const auto logprob = [&](TokenId of) {
     const double centred = static_cast<double>(row.values[of]) - static_cast<double>(max);
     return static_cast<double>(static_cast<float>(centred - log_sum));
   };
   TokenLogprob result;
   result.logprob = logprob(id);
-  for (const TokenId top : Largest(row, num_top)) result.top.push_back({top, logprob(top)});
+  for (const TokenId top : Largest(kernels, row, num_top))
+    result.top.push_back({top, logprob(top)});
   return result;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/embedded/cpu/math_kernels.h"
+#include "engine/embedded/cpu/dispatch.h"
 #include "engine/embedded/ops.h"
 
 namespace detcheck::cpu {
@@ -28,15 +28,11 @@ struct LogitRow {
 ///
 /// Tokens whose logit is NaN or whose weight is 0 are never drawn at temperature > 0; where none is
 /// left the largest logit is taken, and id 0 where all are NaN.
-SampledToken SampleRow(const MathKernels& math, const LogitRow& row, const RowSampling& how);
+SampledToken SampleRow(const KernelTable& kernels, const LogitRow& row, const RowSampling& how);
 
 /// log-softmax of the raw logits at `id`, and of the `num_top` largest logits (fewer where the
 /// vocabulary is smaller or logits are NaN), ties by lowest id. float32 values, widened.
 /// Order: exponentials element by element, their sum in double over 16 lanes.
-TokenLogprob LogprobOfRow(const MathKernels& math, const LogitRow& row, TokenId id, int num_top);
-
-/// Natural logarithm of a positive normal number, within 1 ulp, equal on every machine.
-/// fdlibm's e_log.c (Sun Microsystems, 1993).
-double FixedLog(double x);
+TokenLogprob LogprobOfRow(const KernelTable& kernels, const LogitRow& row, TokenId id, int num_top);
 
 }  // namespace detcheck::cpu
