@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -12,8 +13,10 @@
 namespace detcheck {
 namespace {
 
-/// Passing fixtures of one mode that are listed; the others are counted.
-constexpr size_t kMaxPassing = 16;
+/// Fixtures of one mode that are listed for each verdict but a failure; the others are counted.
+constexpr int kMaxListed = 16;
+/// Fixtures of one mode that are shown whole for each verdict; the others get one line.
+constexpr int kMaxWhole = 3;
 /// Reasons that are printed of one mode or one fixture.
 constexpr size_t kMaxReasons = 4;
 constexpr size_t kMaxIdWidth = 32;
@@ -29,6 +32,19 @@ std::string Reasons(const std::vector<std::string>& reasons, const char* indent)
   }
   return text;
 }
+
+// Fixtures that are counted, not listed.
+struct Folded {
+  size_t count = 0;
+  size_t num_samples = 0;
+  bool all_equal = true;
+
+  void Add(const RequestJudgement& request) {
+    ++count;
+    num_samples += static_cast<size_t>(request.total_samples);
+    all_equal = all_equal && request.unique_samples == 1;
+  }
+};
 
 // One mode: its fixtures, then its neighbours in one line.
 class ModeView {
@@ -46,20 +62,21 @@ class ModeView {
         fmt::format("{} {}\n", paint_.Bold(fmt::format("{:<13}", ToString(mode_.mode))),
                     paint_.Of(mode_.verdict));
     if (mode_.verdict != Verdict::kPass) text += Reasons(mode_.reasons, "  ");
-    size_t num_passing = 0;
-    int num_folded_samples = 0;
+    std::map<Verdict, int> num_seen;
+    std::map<Verdict, Folded> folded;
     for (const RequestJudgement& request : mode_.requests) {
       if (!request.subject) continue;
-      if (request.verdict == Verdict::kPass && ++num_passing > kMaxPassing) {
-        num_folded_samples += request.total_samples;
-        continue;
+      const int place = ++num_seen[request.verdict];
+      if (request.verdict == Verdict::kFail || place <= kMaxListed) {
+        text += place <= kMaxWhole ? Whole(request) : OneLiner(request);
+      } else {
+        folded[request.verdict].Add(request);
       }
-      text += Fixture(request);
     }
-    if (num_passing > kMaxPassing) {
-      text +=
-          fmt::format("  and {} more that pass: {} samples, each fixture with Unique samples: 1\n",
-                      num_passing - kMaxPassing, num_folded_samples);
+    for (const auto& [verdict, requests] : folded) {
+      text += fmt::format("  and {} more: {}; {}{}\n", requests.count, paint_.Of(verdict),
+                          Several(requests.num_samples, "sample"),
+                          requests.all_equal ? ", each fixture with Unique samples: 1" : "");
     }
     return text + Neighbours();
   }
@@ -69,12 +86,23 @@ class ModeView {
     return Printable(report_.plan.requests[request.request].id);
   }
 
-  std::string Fixture(const RequestJudgement& request) const {
-    std::string text = fmt::format("  {:<{}} {} {}\n", IdOf(request), id_width_,
-                                   paint_.Of(request.verdict, kVerdictWidth), CountsOf(request));
-    if (request.verdict == Verdict::kFail) return text + RenderFailure(report_, request);
-    if (request.verdict != Verdict::kPass) text += Reasons(request.reasons, "    ");
-    return text;
+  std::string Head(const RequestJudgement& request, size_t verdict_width) const {
+    return fmt::format("  {:<{}} {}", IdOf(request), id_width_,
+                       paint_.Of(request.verdict, verdict_width));
+  }
+
+  std::string OneLiner(const RequestJudgement& request) const {
+    std::string text = fmt::format("{} {}", Head(request, kVerdictWidth), CountsOf(request));
+    if (request.verdict == Verdict::kFail) text += "; " + SummaryOfFailure(request);
+    return text + '\n';
+  }
+
+  // Ends with the counts.
+  std::string Whole(const RequestJudgement& request) const {
+    if (request.verdict == Verdict::kPass) return OneLiner(request);
+    const std::string why = request.verdict == Verdict::kFail ? RenderFailure(report_, request)
+                                                              : Reasons(request.reasons, "    ");
+    return fmt::format("{}\n{}    {}\n", Head(request, 0), why, CountsOf(request));
   }
 
   std::string Neighbours() const {
@@ -88,7 +116,7 @@ class ModeView {
       num_samples += request.total_samples;
       if (request.verdict != Verdict::kFail) continue;
       // One neighbour is shown whole; of the others the count says enough.
-      if (++num_failed == 1) failures = Fixture(request);
+      if (++num_failed == 1) failures = Whole(request);
     }
     if (num_neighbours == 0) return "";
     const std::string line =

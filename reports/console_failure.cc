@@ -60,7 +60,7 @@ std::string TokenInWords(const std::optional<TokenId>& token, const Completion& 
                                                      : "no more tokens (length)";
 }
 
-// "logprob -0.5 (bits bfe0000000000000)" at `index`.
+// "token 4, logprob -0.5", with every digit that tells doubles apart.
 std::string LogprobInWords(const Completion& answer, int index) {
   const double logprob = answer.logprobs[index].logprob;
   return fmt::format("token {}, logprob {:.17g}", answer.token_ids[index], logprob);
@@ -131,12 +131,25 @@ std::string RenderFailure(const Report& report, const RequestJudgement& request)
     const std::string sizes = SizesInWords(*divergence);
     if (!sizes.empty()) text += Line("Gap", sizes);
   }
-  text +=
-      Line("Cause", fmt::format("{}: {}", ToString(request.cause), CauseInWords(request.cause)));
+  const std::string cause = ToString(request.cause) + ": " + CauseInWords(request.cause);
+  text += Line("Cause", cause);
   if (!request.condition.empty()) text += Line("When", Printable(request.condition));
-  for (const std::string& reason : request.reasons) text += Line("Found", Printable(reason));
+  for (const std::string& reason : request.reasons) {
+    if (reason != cause) text += Line("Found", Printable(reason));
+  }
   text += Line("Next", NextCommand(report.plan, request));
   return text;
+}
+
+std::string SummaryOfFailure(const RequestJudgement& request) {
+  std::string text;
+  if (const Divergence* divergence = Shown(request)) {
+    const auto& position = divergence->index ? divergence->index : divergence->first_logprob_index;
+    if (position) text = fmt::format("first divergence at output position {} ", *position);
+  }
+  text += fmt::format("({}", ToString(request.cause));
+  if (!request.condition.empty()) text += "; " + Printable(request.condition);
+  return text + ")";
 }
 
 }  // namespace detcheck

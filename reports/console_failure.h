@@ -12,4 +12,8 @@ namespace detcheck {
 /// actual at the first divergence, where each ran, gap, cause, condition, next command.
 std::string RenderFailure(const Report& report, const RequestJudgement& request);
 
+/// The failure in half a line: "first divergence at output position 17 (numeric; in all batches >=
+/// 9, in none below)".
+std::string SummaryOfFailure(const RequestJudgement& request);
+
 }  // namespace detcheck

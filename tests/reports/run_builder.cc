@@ -57,7 +57,7 @@ RunBuilder::RunBuilder() {
 int RunBuilder::AddRequest(const std::string& id) {
   const int index = static_cast<int>(plan_.requests.size());
   PlanPrompt prompt;
-  prompt.source = "set#" + id;
+  prompt.source = id;
   for (int i = 0; i < 12; ++i) prompt.ids.push_back(100 * index + i);
   plan_.prompts.push_back(prompt);
   PlannedRequest request;

@@ -1,0 +1,162 @@
+// Golden files: tests/reports/golden/NAME.txt. Where the view is meant to change, the test binary
+// writes them anew with DETCHECK_UPDATE_GOLDEN=1 in its environment.
+
+#include "reports/console.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "fixtures/file_io.h"
+#include "tests/reports/run_builder.h"
+
+namespace detcheck {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Completion kAnswer = Says({1, 2, 3, 4, 5, 6, 7, 8});
+
+Report ReportOf(RunBuilder run) {
+  Report report;
+  report.plan = run.plan();
+  report.transcript = run.transcript();
+  report.judgement = Judge(report.plan, report.transcript);
+  return report;
+}
+
+void ExpectGolden(const std::string& name, const Report& report) {
+  const std::string path = std::string(DETCHECK_GOLDEN_DIR) + "/" + name + ".txt";
+  const std::string text = RenderConsole(report, false);
+  if (std::getenv("DETCHECK_UPDATE_GOLDEN") != nullptr) WriteFileAtomically(path, text);
+  EXPECT_EQ(text, ReadFile(path));
+}
+
+TEST(Console, Pass) {
+  ExpectGolden("pass", ReportOf(SteadyRun(kAnswer)));
+}
+
+TEST(Console, TokensDiffer) {
+  Completion answer = kAnswer;
+  answer.text = "The quick brown fox jumps over";
+  Completion other = WithLogprob(Says({1, 2, 3, 900, 5, 6, 7, 8}), 2, -0.53125);
+  other.text = "The quick brown hare jumps over";
+  RunBuilder run = SteadyRun(answer);
+  std::vector<Completion> answers(16, answer);
+  answers[3] = other;
+  run.Batch(answers);
+  ExpectGolden("tokens_differ", ReportOf(std::move(run)));
+}
+
+TEST(Console, LogprobsDiffer) {
+  RunBuilder run = SteadyRun(kAnswer);
+  run.Batch(std::vector<Completion>(16, WithLogprob(kAnswer, 2, -0.50000001)));
+  ExpectGolden("logprobs_differ", ReportOf(std::move(run)));
+}
+
+TEST(Console, NotRepeatable) {
+  RunBuilder run;
+  run.Solos(3, Arm::kControlCold, kAnswer).Solo(Arm::kControlCold, SaysOnly({1, 2, 9}));
+  ExpectGolden("not_repeatable", ReportOf(std::move(run)));
+}
+
+TEST(Console, PrefixCache) {
+  RunBuilder run;
+  run.BeginMode(Mode::kRadixCache);
+  run.plan().modes = {Mode::kRadixCache};
+  run.Solos(5, Arm::kControlCold, kAnswer);
+  const Completion warm = WithLogprob(Says({1, 2, 3, 4, 5, 900, 7, 8}), 1, -0.75);
+  run.Solos(5, Arm::kControlWarm, Cached(warm, 8), CacheState::kWarm);
+  ExpectGolden("prefix_cache", ReportOf(std::move(run)));
+}
+
+TEST(Console, Inconclusive) {
+  RunBuilder run = SteadyRun(kAnswer);
+  run.Batch(std::vector<Completion>(33, kAnswer));
+  for (Completion& answer : run.LastRecord().completions) answer.witness.formed_size = 8;
+  run.plan().steps.push_back(run.BatchOf(64));
+  run.plan().unplanned.push_back({Mode::kRadixCache, "the prefix cache is off"});
+  run.plan().not_tested = {"prefix: shared prefix of 4097 tokens"};
+  run.transcript().complete = false;
+  run.transcript().ended_early = "budget of 60 s spent";
+  ExpectGolden("inconclusive", ReportOf(std::move(run)));
+}
+
+TEST(Console, Error) {
+  RunBuilder run = SteadyRun(kAnswer);
+  run.Batch({kAnswer, Broken("503 overloaded")});
+  ExpectGolden("error", ReportOf(std::move(run)));
+}
+
+TEST(Console, ManyFixturesAndCompany) {
+  RunBuilder run = SteadyRun(kAnswer);
+  for (int i = 2; i <= 40; ++i) {
+    const int request = run.AddRequest("q" + std::to_string(i));
+    run.Batch({kAnswer, kAnswer});
+    for (PlannedItem& item : run.LastStep().items) item.request = request;
+    run.LastRecord().prompt_digests.clear();
+  }
+  for (const TokenId last : {8, 9}) {
+    run.Batch({kAnswer, Says({5, 5, last})});
+    run.LastStep().items[1].request = run.AddRequest("n" + std::to_string(last));
+    run.LastStep().items[1].subject = false;
+  }
+  ExpectGolden("many", ReportOf(std::move(run)));
+}
+
+TEST(Console, ManyFailures) {
+  RunBuilder run;
+  for (int i = 1; i <= 5; ++i) {
+    const int request = i == 1 ? 0 : run.AddRequest("q0" + std::to_string(i));
+    run.Batch({kAnswer, WithLogprob(kAnswer, i, -0.25)});
+    for (PlannedItem& item : run.LastStep().items) item.request = request;
+    run.LastRecord().prompt_digests.clear();
+  }
+  ExpectGolden("many_failures", ReportOf(std::move(run)));
+}
+
+TEST(Console, NeighbourDiverges) {
+  RunBuilder run = SteadyRun(kAnswer);
+  const int neighbour = run.AddRequest("n01");
+  for (const TokenId last : {8, 9}) {
+    run.Batch({kAnswer, Says({5, 5, last})});
+    run.LastStep().items[1].request = neighbour;
+    run.LastStep().items[1].subject = false;
+    run.LastRecord().prompt_digests.clear();
+  }
+  ExpectGolden("neighbour", ReportOf(std::move(run)));
+}
+
+TEST(Console, ColourIsOnlyColour) {
+  const Report report = ReportOf(SteadyRun(kAnswer));
+  std::string coloured = RenderConsole(report, true);
+  EXPECT_THAT(coloured, HasSubstr("\x1b[32mpass\x1b[0m"));
+  for (size_t at; (at = coloured.find('\x1b')) != coloured.npos;) {
+    coloured.erase(at, coloured.find('m', at) - at + 1);
+  }
+  EXPECT_EQ(coloured, RenderConsole(report, false));
+}
+
+TEST(Console, HostileTextStaysText) {
+  Completion other = Says({1, 2, 3, 9});
+  other.text =
+      "\x1b]0;title\x07 \xC2\x9B"
+      "31m \xFF\n";
+  Completion answer = Says({1, 2, 3, 4});
+  answer.text = "";
+  RunBuilder run = SteadyRun(answer);
+  run.Batch({answer, other});
+  run.LastStep().label = "\x1b[2J";
+  run.plan().requests[0].id = "a\nb";
+  const std::string text = RenderConsole(ReportOf(std::move(run)), false);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\xC2\x9B")));
+  EXPECT_THAT(text, Not(HasSubstr("\xFF")));
+  EXPECT_THAT(text, Not(HasSubstr("a\nb")));
+  EXPECT_THAT(text, HasSubstr("a?b"));
+}
+
+}  // namespace
+}  // namespace detcheck
