@@ -5,8 +5,6 @@
 namespace detcheck::cpu::DETCHECK_LEVEL_NS {
 namespace {
 
-constexpr int kGroupsPerBlock = kKeyBlock / kKeyGroup;
-
 // Up to this many rows of a 16-bit cache are computed straight from it; for more, widening a block
 // once is cheaper.
 constexpr int kMostDirectRows = 8;

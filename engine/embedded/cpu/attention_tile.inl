@@ -52,11 +52,13 @@ constexpr int VecsFor(int rows) {
   return kAccumulators / rows >= 4 ? 4 : kAccumulators / rows >= 2 ? 2 : 1;
 }
 
+constexpr int kGroupsPerBlock = kKeyBlock / kKeyGroup;
+
 // Up to kKeyBlock keys by group: k[j] is [head_dim][16], v[j] is [16][padded head_dim].
 template <typename T>
 struct KeyBlock {
-  const T* k[kKeyBlock / kKeyGroup];
-  const T* v[kKeyBlock / kKeyGroup];
+  const T* k[kGroupsPerBlock];
+  const T* v[kGroupsPerBlock];
 };
 
 struct Tile {
@@ -122,26 +124,46 @@ inline void Score(const float* q, int head_dim, const KeyBlock<T>& block, int nu
   }
 }
 
-// Turns the scores of a row into weights, raises its maximum and gives old - new maximum.
-inline float RaiseMax(float* state, int num_keys, float* scores) {
+// Turns the scores of a row, kVecs vectors of them the last of which has `last_lanes` keys, into
+// weights, raises the row's maximum and gives old - new maximum. Lanes without a key weigh 0.
+template <int kVecs>
+inline float RaiseMaxOver(float* state, int last_lanes, float* scores) {
   alignas(64) static constexpr float kLane[kLanes] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                       8, 9, 10, 11, 12, 13, 14, 15};
-  const Lanes lane = Load(kLane);
-  const Lanes masked = Broadcast(-__builtin_inff());
-  Lanes s[4];
+  Lanes s[kVecs];
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    const Lanes left = Broadcast(static_cast<float>(num_keys - j * kLanes));
-    s[j] = Select(Less(lane, left), Load(scores + j * kLanes), masked);
-  }
-  const float block_max = ReduceMax(Max(Max(s[0], s[1]), Max(s[2], s[3])));
+  for (int j = 0; j < kVecs; ++j) s[j] = Load(scores + j * kLanes);
+  const Mask has_key = Less(Load(kLane), Broadcast(static_cast<float>(last_lanes)));
+  s[kVecs - 1] = Select(has_key, s[kVecs - 1], Broadcast(-__builtin_inff()));
+  Lanes max = s[0];
+#pragma GCC unroll 4
+  for (int j = 1; j < kVecs; ++j) max = Max(max, s[j]);
+  const float block_max = ReduceMax(max);
   const float old_max = state[0];
   const float new_max = block_max > old_max ? block_max : old_max;
   const Lanes subtract = Broadcast(new_max);
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) Store(scores + j * kLanes, Exp(Sub(s[j], subtract)));
+  for (int j = 0; j < kVecs; ++j) Store(scores + j * kLanes, Exp(Sub(s[j], subtract)));
+#pragma GCC unroll 4
+  for (int j = kVecs; j < kGroupsPerBlock; ++j) Store(scores + j * kLanes, Zero());
   state[0] = new_max;
   return old_max - new_max;
+}
+
+// The same for a row that sees `num_keys` keys of the block.
+inline float RaiseMax(float* state, int num_keys, float* scores) {
+  const int before_last = (num_keys - 1) / kLanes;
+  const int last_lanes = num_keys - before_last * kLanes;
+  switch (before_last) {
+    case 0:
+      return RaiseMaxOver<1>(state, last_lanes, scores);
+    case 1:
+      return RaiseMaxOver<2>(state, last_lanes, scores);
+    case 2:
+      return RaiseMaxOver<3>(state, last_lanes, scores);
+    default:
+      return RaiseMaxOver<4>(state, last_lanes, scores);
+  }
 }
 
 inline void AddWeights(float* state, const float* weights, Lanes keep) {
@@ -191,6 +213,11 @@ inline void Weigh(const KeyBlock<T>& block, const float* weights, const float* k
   int e = 0;
   for (; e + kVecs * kLanes <= padded; e += kVecs * kLanes) {
     WeighVectors<kRows, kVecs>(block, weights, keep, padded, e, first, end, state_size, states);
+  }
+  if constexpr (kVecs == 4) {
+    for (; e + 2 * kLanes <= padded; e += 2 * kLanes) {
+      WeighVectors<kRows, 2>(block, weights, keep, padded, e, first, end, state_size, states);
+    }
   }
   for (; e < padded; e += kLanes) {
     WeighVectors<kRows, 1>(block, weights, keep, padded, e, first, end, state_size, states);
