@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <utility>
@@ -15,7 +16,6 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/resume.h"
-#include "cli/run_files.h"
 #include "cli/runner.h"
 #include "reports/console.h"
 #include "reports/report.h"
@@ -49,6 +49,25 @@ Resumption WhatToRun(const Plan& plan, const std::string& identity, const Option
   return fresh;
 }
 
+void PrintBeginning(const Target& target, const RunFacts& run, const Options& options) {
+  if (options.quiet) return;
+  if (!target.choice.empty()) PrintNote(target.choice + '\n');
+  PrintNote(target.description.engine + '\n');
+  if (run.resumed_records > 0) {
+    PrintNote(fmt::format("going on after {} steps of the earlier run\n", run.resumed_records));
+  } else if (options.resume) {
+    PrintNote("no earlier run to go on with: from the beginning\n");
+  }
+}
+
+RunEnd RunWithProgress(const Plan& plan, Backend* backend, const Options& options,
+                       const std::atomic<bool>& stop, RunFiles* files, Resumption* todo) {
+  const bool is_shown = options.progress && !options.quiet;
+  Progress progress(plan, todo->order, is_shown ? stderr : nullptr);
+  Runner runner(plan, backend, options.runner, stop, files->writer(), &progress, &todo->transcript);
+  return runner.Run(todo->order);
+}
+
 void PrintEnd(RunEnd end, const std::string& why, const Options& options) {
   if (end == RunEnd::kComplete) return;
   PrintNote(fmt::format("detcheck: {}{}\n", why,
@@ -57,34 +76,27 @@ void PrintEnd(RunEnd end, const std::string& why, const Options& options) {
 
 }  // namespace
 
-ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Backend* backend, const Options& options,
-                       const std::atomic<bool>& stop) {
+ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
+                       const Options& options, const std::atomic<bool>& stop) {
   Report report;
   report.run.started_utc = UtcNow();
-  const auto began = std::chrono::steady_clock::now();
-  Description description = backend->Describe();
-  RunFiles files(options.report);
-  Resumption todo = WhatToRun(plan, IdentityDigest(description.subject), options, &files);
+  report.harness = HarnessManifest(options.arguments);
+  report.subject = target->description.subject;
+  report.facts = target->description.facts;
+  report.plan = plan;
+  Resumption todo = WhatToRun(plan, IdentityDigest(report.subject), options, files);
   report.run.resumed_records = static_cast<int>(todo.transcript.records.size());
-  if (!options.quiet) PrintNote(description.engine + '\n');
+  PrintBeginning(*target, report.run, options);
 
-  RunEnd end = RunEnd::kComplete;
-  {
-    Progress progress(plan, todo.order, options.progress && !options.quiet ? stderr : nullptr);
-    Runner runner(plan, backend, options.runner, stop, files.writer(), &progress, &todo.transcript);
-    end = runner.Run(todo.order);
-  }
+  const auto began = std::chrono::steady_clock::now();
+  const RunEnd end = RunWithProgress(plan, target->backend.get(), options, stop, files, &todo);
   report.run.duration_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   report.run.interrupted = end == RunEnd::kInterrupted;
-  report.harness = HarnessManifest(options.arguments);
-  report.subject = std::move(description.subject);
-  report.facts = description.facts;
-  report.plan = plan;
   report.transcript = std::move(todo.transcript);
   report.judgement = Judge(report.plan, report.transcript);
 
-  files.End(report, end != RunEnd::kComplete);
+  files->End(report, end != RunEnd::kComplete);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   PrintEnd(end, report.transcript.ended_early, options);
   return OutcomeOf(report.judgement, end, all_modes, options.allowed);

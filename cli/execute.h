@@ -1,17 +1,31 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <string>
 
 #include "cli/exit_status.h"
 #include "cli/options.h"
+#include "cli/run_files.h"
 #include "engine/backend.h"
 #include "fixtures/plan.h"
 
 namespace detcheck {
 
+/// What is to be tested, started.
+struct Target {
+  explicit Target(const TargetOptions& options) : backend(MakeBackend(options, &choice)) {
+    description = backend->Describe();
+  }
+
+  std::string choice;  ///< Why this engine; empty where it was asked for by name.
+  std::unique_ptr<Backend> backend;
+  Description description;
+};
+
 /// Runs a plan on a target, judges what was answered, writes the report and prints the result.
 /// `all_modes`: the plan's modes were not asked for one by one.
-ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Backend* backend, const Options& options,
-                       const std::atomic<bool>& stop);
+ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
+                       const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

@@ -36,30 +36,24 @@ bool NamesSet(const std::string& given, const std::string& edition) {
          fs::is_regular_file(given);
 }
 
-/// What the target cannot take of a set that was given; `file` names it.
-void CheckFits(const FixtureSet& set, const std::string& file, const TargetFacts& facts,
-               int max_new_tokens) {
-  for (const Fixture& fixture : set.fixtures) {
-    const auto refuse = [&](const std::string& place, const std::string& fact) {
-      throw Error(ErrorCode::kInput,
-                  fmt::format("{}: fixture {}: {}{}", OneLine(file), fixture.id, place, fact));
-    };
-    const int vocab_size = facts.vocab_size.value_or(set.vocab_size);
-    for (size_t i = 0; i < fixture.prompt_ids.size(); ++i) {
-      if (fixture.prompt_ids[i] < vocab_size) continue;
-      refuse(fmt::format("prompt_ids[{}]: ", i),
-             fmt::format("{} is outside the target's vocabulary of {}", fixture.prompt_ids[i],
-                         vocab_size));
-    }
-    if (fixture.role != FixtureRole::kSubject || !facts.context_len) continue;
-    const auto prompt_len = static_cast<int>(fixture.prompt_ids.size());
-    const int answer_len =
-        max_new_tokens > 0 ? max_new_tokens : fixture.max_new_tokens.value_or(kDefaultMaxNewTokens);
-    if (prompt_len + answer_len <= *facts.context_len) continue;
-    refuse("", fmt::format("a prompt of {} tokens and an answer of {} are longer than the target's "
-                           "context of {}",
-                           prompt_len, answer_len, *facts.context_len));
+void RequireVocabulary(const Fixture& fixture, const std::string& place, int vocab_size) {
+  for (size_t i = 0; i < fixture.prompt_ids.size(); ++i) {
+    if (fixture.prompt_ids[i] < vocab_size) continue;
+    throw Error(ErrorCode::kInput,
+                fmt::format("{}prompt_ids[{}]: {} is outside the target's vocabulary of {}", place,
+                            i, fixture.prompt_ids[i], vocab_size));
   }
+}
+
+void RequireContext(const Fixture& fixture, const std::string& place, int answer_len,
+                    int context_len) {
+  const auto prompt_len = static_cast<int>(fixture.prompt_ids.size());
+  if (prompt_len + answer_len <= context_len) return;
+  throw Error(
+      ErrorCode::kInput,
+      fmt::format("{}a prompt of {} tokens and an answer of {} are longer than the target's "
+                  "context of {}",
+                  place, prompt_len, answer_len, context_len));
 }
 
 std::set<FixtureRole> RolesOf(const std::vector<FixtureSet>& sets) {
@@ -116,15 +110,14 @@ FixtureSet LoadSet(const std::string& name_or_path, const std::string& edition) 
   return FindFixtureSet(use_edition ? in_edition : name_or_path, SetsDir());
 }
 
-ChosenFixtures ChooseFixtures(const std::vector<std::string>& given, const std::string& model,
-                              const TargetFacts& facts, int max_new_tokens) {
+ChosenFixtures ChooseFixtures(const std::vector<std::string>& given, const std::string& model) {
   const std::string edition = EditionFor(model);
   ChosenFixtures chosen;
   std::vector<FixtureSet> sets;
   for (const std::string& one : given) {
     if (NamesSet(one, edition)) {
       sets.push_back(LoadSet(one, edition));
-      CheckFits(sets.back(), one, facts, max_new_tokens);
+      chosen.given.push_back({one, sets.back()});
     } else {
       chosen.subject_ids.push_back(one);
     }
@@ -136,6 +129,20 @@ ChosenFixtures ChooseFixtures(const std::vector<std::string>& given, const std::
   chosen.fixtures = GatherFixtures(sets);
   RequireSubjects(chosen);
   return chosen;
+}
+
+void RequireFits(const ChosenFixtures& chosen, const TargetFacts& facts, int max_new_tokens) {
+  for (const GivenSet& given : chosen.given) {
+    for (const Fixture& fixture : given.set.fixtures) {
+      const std::string place = fmt::format("{}: fixture {}: ", OneLine(given.name), fixture.id);
+      RequireVocabulary(fixture, place, facts.vocab_size.value_or(given.set.vocab_size));
+      if (fixture.role != FixtureRole::kSubject || !facts.context_len) continue;
+      const int answer_len = max_new_tokens > 0
+                                 ? max_new_tokens
+                                 : fixture.max_new_tokens.value_or(kDefaultMaxNewTokens);
+      RequireContext(fixture, place, answer_len, *facts.context_len);
+    }
+  }
 }
 
 }  // namespace detcheck

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/execute.h"
 #include "cli/harness_manifest.h"
 #include "cli/print.h"
-#include "cli/target.h"
 #include "fixtures/canonical_json.h"
 #include "fixtures/file_io.h"
 
@@ -56,7 +56,7 @@ std::string ToJson(const Manifest& manifest) {
 
 ExitStatus ManifestCommand(const Options& options) {
   const Manifest harness = HarnessManifest(options.arguments);
-  const Manifest subject = StartTarget(options)->Describe().subject;
+  const Manifest subject = Target(options.target).description.subject;
   if (options.json) {
     PrintResult("{\"harness\":" + ToJson(harness) + ",\"subject\":" + ToJson(subject) + "}\n");
   } else {

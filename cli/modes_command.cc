@@ -4,27 +4,21 @@
 #include "cli/execute.h"
 #include "cli/fixture_choice.h"
 #include "cli/print.h"
-#include "cli/target.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
-namespace {
-
-Plan PlanFor(const Options& options, const TargetFacts& facts) {
-  ModeSettings settings = options.settings;
-  ChosenFixtures chosen = ChooseFixtures(options.fixtures, options.target.embedded.model, facts,
-                                         settings.max_new_tokens);
-  settings.fixtures = chosen.subject_ids;
-  return MakePlan(chosen.fixtures, settings, facts);
-}
-
-}  // namespace
 
 ExitStatus RunModesCommand(const Options& options, const std::atomic<bool>& stop) {
-  const std::unique_ptr<Backend> backend = StartTarget(options);
-  const Plan plan = PlanFor(options, backend->Describe().facts);
+  RunFiles files(options.report);
+  const ChosenFixtures chosen = ChooseFixtures(options.fixtures, options.target.embedded.model);
+  Target target(options.target);
+  const TargetFacts& facts = target.description.facts;
+  RequireFits(chosen, facts, options.settings.max_new_tokens);
+  ModeSettings settings = options.settings;
+  settings.fixtures = chosen.subject_ids;
+  const Plan plan = MakePlan(chosen.fixtures, settings, facts);
   if (!options.dry_run) {
-    return ExecutePlan(plan, options.all_modes, backend.get(), options, stop);
+    return ExecutePlan(plan, options.all_modes, &target, &files, options, stop);
   }
   PrintResult(DescribePlan(plan));
   if (!options.save_plan.empty()) {

@@ -14,6 +14,10 @@ std::string BaseName(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string WithDefault(const std::string& help, const std::string& default_text) {
+  return default_text.empty() ? help : help + " [default: " + default_text + ']';
+}
+
 void RequireText(const std::string& name, const std::string& text) {
   if (text.empty()) throw Error(ErrorCode::kUsage, name + " '': nothing is given");
 }
@@ -34,9 +38,8 @@ void OptionAdder::Value(const std::string& name, const std::string& type,
     Note(name, text);
     set(text);
   };
-  app_->add_option_function<std::string>(name, take, help)
+  app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))
       ->type_name(type)
-      ->default_str(default_text)
       ->group(group_);
 }
 
@@ -48,9 +51,8 @@ void OptionAdder::Path(const std::string& name, const std::string& type,
     Note(name, BaseName(text));
     set(text);
   };
-  app_->add_option_function<std::string>(name, take, help)
+  app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))
       ->type_name(type)
-      ->default_str(default_text)
       ->group(group_);
 }
 
@@ -64,9 +66,8 @@ void OptionAdder::Paths(const std::string& name, const std::string& type,
       set(text);
     }
   };
-  app_->add_option_function<std::vector<std::string>>(name, take, help)
+  app_->add_option_function<std::vector<std::string>>(name, take, WithDefault(help, default_text))
       ->type_name(type)
-      ->default_str(default_text)
       ->allow_extra_args(false)
       ->group(group_);
 }

@@ -28,7 +28,7 @@ class OptionAdder {
   /// Heading of the options that follow, in the help.
   void BeginGroup(const std::string& heading) { group_ = heading; }
 
-  /// `default_text` is for the help.
+  /// `default_text` is for the help; empty: there is none.
   void Value(const std::string& name, const std::string& type, const std::string& default_text,
              const std::string& help, const Setter& set);
   /// As Value; the manifest gets the base name only.

@@ -111,7 +111,7 @@ void AddPlanOptions(OptionAdder* add, Options* options) {
              "longest neighbour prompt of mixed");
   add->Whole("--max-new-tokens", &settings->max_new_tokens, 1, 1 << 20, "the fixture's, or 128",
              "tokens of each answer");
-  add->Whole("--top-logprobs", &settings->top_logprobs, 1, 100,
+  add->Whole("--top-logprobs", &settings->top_logprobs, 0, 100,
              std::to_string(settings->top_logprobs), "candidates told with each token");
   add->Value("--criterion", "bitwise|token_ids|text", "bitwise", "what the same answer means",
              [=](const std::string& text) { settings->criterion = ParseCriterion(text); });
@@ -179,11 +179,17 @@ class Parser {
 
   void Parse(int argc, const char* const* argv) {
     try {
+      if (argc > 1) RequireCommand(argv[1]);
       app_.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
       Print(app_.help());
     } catch (const CLI::CallForVersion& version) {
       Print(std::string(version.what()) + '\n');
+    } catch (const CLI::ArgumentMismatch& error) {
+      const std::string what = error.what();
+      const bool is_missing = what.find("missing") != std::string::npos;
+      throw Error(ErrorCode::kUsage, what.substr(0, what.find(':')) +
+                                         (is_missing ? ": needs a value" : ": given twice"));
     } catch (const CLI::ParseError& error) {
       throw Error(ErrorCode::kUsage, OneLine(error.what()) + "; see detcheck --help");
     }
@@ -198,6 +204,16 @@ class Parser {
       "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
       "\nExit codes: 0 pass; 1 nondeterminism found; 2 usage or wrong input; 3 inconclusive or\n"
       "unsupported; 4 could not finish; 130 interrupted.";
+
+  /// A word in the command's place that is none: the library would only say that one is missing.
+  void RequireCommand(const std::string& word) {
+    std::string names;
+    for (const CLI::App* command : app_.get_subcommands({})) {
+      if (command->get_name() == word || word.starts_with('-')) return;
+      names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    throw Error(ErrorCode::kUsage, OneLine(word) + ": no such command; there are " + names);
+  }
 
   OptionAdder* Begin(CLI::App* parent, const std::string& name, const std::string& help,
                      const std::function<void()>& chosen) {

@@ -2,21 +2,22 @@
 
 #include "cli/commands.h"
 #include "cli/execute.h"
+#include "cli/plan_fit.h"
 #include "cli/print.h"
-#include "cli/target.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
 
 ExitStatus RunPlanCommand(const Options& options, const std::atomic<bool>& stop) {
+  RunFiles files(options.report);
   const Plan plan = PlanFromJson(ReadFile(options.plan_file), options.plan_file);
   if (options.dry_run) {
     PrintResult(DescribePlan(plan));
     return ExitStatus::kPass;
   }
-  const std::unique_ptr<Backend> backend = StartTarget(options);
-  RequireFits(plan, options.plan_file, backend->Describe().facts);
-  return ExecutePlan(plan, /*all_modes=*/true, backend.get(), options, stop);
+  Target target(options.target);
+  RequireFits(plan, options.plan_file, target.description.facts);
+  return ExecutePlan(plan, /*all_modes=*/true, &target, &files, options, stop);
 }
 
 }  // namespace detcheck

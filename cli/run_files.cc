@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lines of a transcript file that holds nothing but its header.
 bool HasRecords(const std::string& path) {
   try {
     return !ReadTranscript(path).records.empty();
@@ -28,6 +27,10 @@ RunFiles::RunFiles(const std::string& report) : report_(report) {
   if (report.empty()) return;
   if (fs::is_directory(report, ignored)) {
     throw Error(ErrorCode::kUsage, fmt::format("--report {}: is a directory", OneLine(report)));
+  }
+  const fs::path folder = fs::path(report).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+    throw Error(ErrorCode::kUsage, fmt::format("--report {}: no such directory", OneLine(report)));
   }
   // A pipe or a terminal has no neighbour file.
   const bool is_special = fs::exists(report, ignored) && !fs::is_regular_file(report, ignored);

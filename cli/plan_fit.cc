@@ -1,19 +1,11 @@
-#include "cli/target.h"
+#include "cli/plan_fit.h"
 
 #include <fmt/format.h>
 
-#include "cli/print.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
-
-std::unique_ptr<Backend> StartTarget(const Options& options) {
-  std::string choice;
-  std::unique_ptr<Backend> backend = MakeBackend(options.target, &choice);
-  if (!choice.empty() && !options.quiet) PrintNote(choice + '\n');
-  return backend;
-}
 
 void RequireFits(const Plan& plan, const std::string& file, const TargetFacts& facts) {
   if (plan.vocab_size > facts.vocab_size.value_or(plan.vocab_size)) {
