@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "fixtures/file_io.h"
-#include "tests/reports/run_builder.h"
+#include "tests/reports/rich_report.h"
 
 namespace detcheck {
 namespace {
@@ -18,14 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const Completion kAnswer = Says({1, 2, 3, 4, 5, 6, 7, 8});
-
-Report ReportOf(RunBuilder run) {
-  Report report;
-  report.plan = run.plan();
-  report.transcript = run.transcript();
-  report.judgement = Judge(report.plan, report.transcript);
-  return report;
-}
 
 void ExpectGolden(const std::string& name, const Report& report) {
   const std::string path = std::string(DETCHECK_GOLDEN_DIR) + "/" + name + ".txt";
@@ -47,19 +39,19 @@ TEST(Console, TokensDiffer) {
   std::vector<Completion> answers(16, answer);
   answers[3] = other;
   run.Batch(answers);
-  ExpectGolden("tokens_differ", ReportOf(std::move(run)));
+  ExpectGolden("tokens_differ", ReportOf(run));
 }
 
 TEST(Console, LogprobsDiffer) {
   RunBuilder run = SteadyRun(kAnswer);
   run.Batch(std::vector<Completion>(16, WithLogprob(kAnswer, 2, -0.50000001)));
-  ExpectGolden("logprobs_differ", ReportOf(std::move(run)));
+  ExpectGolden("logprobs_differ", ReportOf(run));
 }
 
 TEST(Console, NotRepeatable) {
   RunBuilder run;
   run.Solos(3, Arm::kControlCold, kAnswer).Solo(Arm::kControlCold, SaysOnly({1, 2, 9}));
-  ExpectGolden("not_repeatable", ReportOf(std::move(run)));
+  ExpectGolden("not_repeatable", ReportOf(run));
 }
 
 TEST(Console, PrefixCache) {
@@ -69,7 +61,7 @@ TEST(Console, PrefixCache) {
   run.Solos(5, Arm::kControlCold, kAnswer);
   const Completion warm = WithLogprob(Says({1, 2, 3, 4, 5, 900, 7, 8}), 1, -0.75);
   run.Solos(5, Arm::kControlWarm, Cached(warm, 8), CacheState::kWarm);
-  ExpectGolden("prefix_cache", ReportOf(std::move(run)));
+  ExpectGolden("prefix_cache", ReportOf(run));
 }
 
 TEST(Console, Inconclusive) {
@@ -81,13 +73,13 @@ TEST(Console, Inconclusive) {
   run.plan().not_tested = {"prefix: shared prefix of 4097 tokens"};
   run.transcript().complete = false;
   run.transcript().ended_early = "budget of 60 s spent";
-  ExpectGolden("inconclusive", ReportOf(std::move(run)));
+  ExpectGolden("inconclusive", ReportOf(run));
 }
 
 TEST(Console, Error) {
   RunBuilder run = SteadyRun(kAnswer);
   run.Batch({kAnswer, Broken("503 overloaded")});
-  ExpectGolden("error", ReportOf(std::move(run)));
+  ExpectGolden("error", ReportOf(run));
 }
 
 TEST(Console, ManyFixturesAndCompany) {
@@ -103,7 +95,7 @@ TEST(Console, ManyFixturesAndCompany) {
     run.LastStep().items[1].request = run.AddRequest("n" + std::to_string(last));
     run.LastStep().items[1].subject = false;
   }
-  ExpectGolden("many", ReportOf(std::move(run)));
+  ExpectGolden("many", ReportOf(run));
 }
 
 TEST(Console, ManyFailures) {
@@ -114,7 +106,7 @@ TEST(Console, ManyFailures) {
     for (PlannedItem& item : run.LastStep().items) item.request = request;
     run.LastRecord().prompt_digests.clear();
   }
-  ExpectGolden("many_failures", ReportOf(std::move(run)));
+  ExpectGolden("many_failures", ReportOf(run));
 }
 
 TEST(Console, NeighbourDiverges) {
@@ -126,7 +118,7 @@ TEST(Console, NeighbourDiverges) {
     run.LastStep().items[1].subject = false;
     run.LastRecord().prompt_digests.clear();
   }
-  ExpectGolden("neighbour", ReportOf(std::move(run)));
+  ExpectGolden("neighbour", ReportOf(run));
 }
 
 TEST(Console, ColourIsOnlyColour) {
@@ -150,7 +142,7 @@ TEST(Console, HostileTextStaysText) {
   run.Batch({answer, other});
   run.LastStep().label = "\x1b[2J";
   run.plan().requests[0].id = "a\nb";
-  const std::string text = RenderConsole(ReportOf(std::move(run)), false);
+  const std::string text = RenderConsole(ReportOf(run), false);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("\xC2\x9B")));
   EXPECT_THAT(text, Not(HasSubstr("\xFF")));

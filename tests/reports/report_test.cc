@@ -11,6 +11,7 @@
 #include "engine/base/sha256.h"
 #include "fixtures/canonical_json.h"
 #include "reports/report_content.h"
+#include "tests/reports/rich_report.h"
 #include "tests/reports/run_builder.h"
 
 namespace detcheck {
@@ -18,46 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Report ReportOf(RunBuilder* run) {
-  Report report;
-  report.run = {"2026-11-29T12:00:00Z", 12.5, false, 0};
-  report.harness = {{"detcheck.version", "0.1.0", FieldSource::kObserved}};
-  report.subject = {{"engine.name", "detcheck CPU engine", FieldSource::kObserved},
-                    {"model.revision", "", FieldSource::kUnknown}};
-  report.facts.page_size = 16;
-  report.facts.capabilities.logprobs = true;
-  report.plan = run->plan();
-  report.transcript = run->transcript();
-  report.transcript.plan_digest = PlanDigest(report.plan);
-  report.transcript.identity = report.transcript.identity_after = std::string(64, 'e');
-  report.judgement = Judge(report.plan, report.transcript);
-  return report;
-}
-
-// Every kind of thing that a report can hold.
-Report RichReport() {
-  const Completion answer = Says({1, 2, 3, 4, 5, 6, 7, 8});
-  Completion other = WithLogprob(Says({1, 2, 3, 9, 5, 6, 7, 8}), 2, -0.1);
-  other.text = std::string("not \xFF UTF-8, \"quoted\"\n");
-  RunBuilder run = SteadyRun(answer);
-  run.Batch({answer, other, answer});
-  run.LastRecord().engine_steps = {{0, 1, {{0, 12, false}, {1, 12, false}, {2, 12, false}}},
-                                   {1, 7, {{0, 1, true}, {1, 1, true}, {2, 1, true}}}};
-  run.LastRecord().completions[1].times = {0.125, 0.25, 1.0 / 3.0};
-  run.Batch({answer, Broken("stream ended: \xC3")});
-  run.LastRecord().voided = "a request failed";
-  StepRecord again = run.LastRecord();
-  again.attempt = 1;
-  again.error = "connection refused";
-  again.completions.clear();
-  run.transcript().records.push_back(again);
-  run.plan().unplanned.push_back({Mode::kRadixCache, "the prefix cache is off"});
-  run.plan().not_tested.push_back("cold");
-  run.transcript().ended_early = "target lost";
-  run.transcript().complete = false;
-  return ReportOf(&run);
-}
 
 std::string MessageOf(const std::string& json) {
   try {
@@ -130,7 +91,7 @@ TEST(Report, EqualRunsDifferInRunAndTimingsOnly) {
 
 TEST(Report, DistinctOutputsAreStoredOnce) {
   RunBuilder run = SteadyRun(Says({101, 102, 103}));
-  const std::string json = ReportToJson(ReportOf(&run));
+  const std::string json = ReportToJson(ReportOf(run));
   const std::string ids = "\"ids\":[101,102,103]";
   EXPECT_THAT(json, HasSubstr("\"outputs\":[{" + ids + "}]"));
   EXPECT_EQ(json.find(ids), json.rfind(ids));
@@ -218,7 +179,7 @@ Report LargeReport() {
     run.Batch({answers.begin() + static_cast<ptrdiff_t>(i),
                answers.begin() + static_cast<ptrdiff_t>(i + 50)});
   }
-  return ReportOf(&run);
+  return ReportOf(run);
 }
 
 TEST(Report, LargeReportsAreQuick) {

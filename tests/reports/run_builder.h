@@ -56,7 +56,9 @@ class RunBuilder {
   Step BatchOf(int size) const;
 
   Plan& plan() { return plan_; }
+  const Plan& plan() const { return plan_; }
   Transcript& transcript() { return transcript_; }
+  const Transcript& transcript() const { return transcript_; }
   Step& LastStep() { return plan_.steps.back(); }
   StepRecord& LastRecord() { return transcript_.records.back(); }
 

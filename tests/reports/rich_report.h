@@ -1,0 +1,14 @@
+#pragma once
+
+#include "reports/report.h"
+#include "tests/reports/run_builder.h"
+
+namespace detcheck {
+
+/// The run with its judgement and with manifests, as the harness would write it.
+Report ReportOf(const RunBuilder& run);
+
+/// Every kind of thing that a report can hold.
+Report RichReport();
+
+}  // namespace detcheck
