@@ -47,9 +47,7 @@ class RowMajorWeight : public CpuMatrix {
 class DefaultOps : public CpuOps {
  public:
   DefaultOps(const ModelConfig& config, const EngineOptions& options, int max_rows)
-      : CpuOps(config, options, max_rows), attention_(config_, kernels_, rounding_, &pool_) {
-    blas_.SetNumThreads(pool_.num_threads());
-  }
+      : CpuOps(config, options, max_rows), attention_(config_, kernels_, rounding_, &pool_) {}
 
   Manifest Describe() const override {
     Manifest manifest = CpuOps::Describe();
@@ -93,7 +91,10 @@ class DefaultOps : public CpuOps {
     });
   }
 
-  void PlanAttention(const StepBatch& batch) override { attention_.BeginStep(batch, step_keys_); }
+  void PlanAttention(const StepBatch& batch) override {
+    blas_.SetNumThreads(pool_.num_threads());  // Another engine may have set its own.
+    attention_.BeginStep(batch, step_keys_);
+  }
   void Attend(int layer, const float* qkv, float* out) override {
     attention_.Run(&kv_cache_, layer, qkv, out);
   }
