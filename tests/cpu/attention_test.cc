@@ -59,15 +59,17 @@ class AttentionCase {
     int start = 0;
     for (const int chunk : schedule.chunks) {
       StepBatch batch;
+      batch.sequences.reserve(2);
       const int before = start == 0 ? neighbour_len : std::min(neighbour_len, 1);
       if (before > 0) batch.sequences.push_back({0, before, neighbour_len - before, other.data()});
       batch.sequences.push_back({before, chunk, start, slots.data()});
-      batch.ids.resize(static_cast<size_t>(before + chunk));
+      const size_t num_rows = Idx(before) + Idx(chunk);
+      batch.ids.resize(num_rows);
       const std::vector<float> rows = Write(kernels, batch, start, &cache);
       StepKeys keys;
       keys.BeginStep(batch);
       attention.BeginStep(batch, keys);
-      std::vector<float> step_out(static_cast<size_t>((before + chunk) * config_.q_width()));
+      std::vector<float> step_out(num_rows * Idx(config_.q_width()));
       attention.Run(&cache, 1, rows.data(), step_out.data());
       std::copy(step_out.begin() + before * config_.q_width(), step_out.end(),
                 out.begin() + start * config_.q_width());
@@ -122,6 +124,7 @@ class AttentionCase {
       std::swap(pages[Idx(i)], pages[Idx(rng.Between(0, i))]);
     }
     std::vector<int32_t> slots;
+    slots.reserve(Idx(length_));
     for (int p = 0; p < length_; ++p) {
       slots.push_back(pages[Idx(p / schedule.page_size)] * schedule.page_size +
                       p % schedule.page_size);

@@ -43,6 +43,7 @@ EngineOptions Default(int num_threads = 2) {
 std::vector<TokenId> RandomIds(int count, uint64_t seed) {
   Rng rng(seed);
   std::vector<TokenId> ids;
+  ids.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) ids.push_back(rng.Between(0, 499));
   return ids;
 }
@@ -56,6 +57,7 @@ struct Sequence {
 
 Sequence MakeSequence(std::vector<TokenId> ids, int first_slot, int slot_step = 1) {
   Sequence sequence;
+  sequence.slots.reserve(ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
     sequence.slots.push_back(first_slot + static_cast<int>(i) * slot_step);
   }
@@ -143,11 +145,13 @@ TEST(CpuOpsTest, DeterministicLogitsAmongNeighbours) {
   for (const int num_neighbours : {1, 2, 7, 16}) {
     Sequence subject = MakeSequence(ids, 0);
     std::vector<Sequence> neighbours;
+    neighbours.reserve(static_cast<size_t>(num_neighbours));
     for (int n = 0; n < num_neighbours; ++n) {
       neighbours.push_back(
           MakeSequence(RandomIds(200, 100 + static_cast<uint64_t>(n)), 100 + 200 * n));
     }
     std::vector<Sequence*> sequences;
+    sequences.reserve(neighbours.size() + 1);
     for (Sequence& neighbour : neighbours) sequences.push_back(&neighbour);
     sequences.push_back(&subject);
     for (size_t position = 0; position < ids.size(); ++position) {
@@ -171,6 +175,7 @@ TEST(CpuOpsTest, SamplesAndScoresAgree) {
   }
   const std::vector<SampledToken> tokens = rig.ops()->Sample(how);
   std::vector<TokenId> ids;
+  ids.reserve(tokens.size());
   for (const SampledToken& token : tokens) ids.push_back(token.id);
   const std::vector<TokenLogprob> scores = rig.ops()->Score(ids, 3);
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -34,13 +34,7 @@ int32_t WholeGroup(const int32_t* slots, int n) {
   return slots[0] / kKeyGroup;
 }
 
-// A thread's own working memory, valid until its next call.
-float* ThreadFloats(size_t num_floats) {
-  static thread_local std::vector<float> floats;
-  if (floats.size() < num_floats) floats.resize(num_floats);
-  return floats.data();
-}
-
+// The same for integers: a thread's own, valid until its next call.
 int32_t* ThreadInts(size_t num_ints) {
   static thread_local std::vector<int32_t> ints;
   if (ints.size() < num_ints) ints.resize(num_ints);
@@ -88,6 +82,14 @@ void StepKeys::BeginStep(const StepBatch& batch) {
 void RoundInPlace(const MathKernels& math, Rounding rounding, float* x, int64_t n) {
   if (rounding == Rounding::kBf16) math.round_bf16(x, x, n);
   if (rounding == Rounding::kF16) math.round_f16(x, x, n);
+}
+
+float* ThreadFloats(int64_t num_floats) {
+  static thread_local std::vector<float> floats;
+  if (floats.size() < static_cast<size_t>(num_floats)) {
+    floats.resize(static_cast<size_t>(num_floats));
+  }
+  return floats.data();
 }
 
 SplitAttention::SplitAttention(const ModelConfig& config, const KernelTable& kernels,
@@ -165,8 +167,8 @@ void SplitAttention::RunTask(const Task& task, const Layer& layer) {
   const SequenceSlice& slice = batch_->sequences[task.sequence];
   const int num_rows = task.num_tokens * shape_.queries_per_kv;
   const int state_size = StateSize(shape_.head_dim);
-  float* work = ThreadFloats(static_cast<size_t>(num_rows * (shape_.head_dim + 2 * state_size) +
-                                                 KeyBlockScratch(shape_.head_dim)));
+  float* work = ThreadFloats(int64_t{num_rows} * (shape_.head_dim + 2 * state_size) +
+                             KeyBlockScratch(shape_.head_dim));
   int32_t* num_keys = ThreadInts(static_cast<size_t>(num_rows));
   for (int r = 0; r < num_rows; ++r) {
     num_keys[r] = slice.start_pos + task.first_token + r / shape_.queries_per_kv + 1;

@@ -64,6 +64,10 @@ struct AttentionShape {
 /// Rounds `n` values in place.
 void RoundInPlace(const MathKernels& math, Rounding rounding, float* x, int64_t n);
 
+/// At least `num_floats` floats of the calling thread's own working memory, valid until its next
+/// call.
+float* ThreadFloats(int64_t num_floats);
+
 /// Attention of deterministic mode.
 /// Order: for a query at position p the keys 0 .. p are cut at multiples of kKeySplit; each split
 /// is one AttentionKernels::attend from its first key on, and the splits are merged from left to

@@ -16,15 +16,6 @@ int CeilDiv(int a, int b) {
   return (a + b - 1) / b;
 }
 
-// A thread's own working memory, valid until its next call.
-float* ThreadFloats(int64_t num_floats) {
-  static thread_local std::vector<float> floats;
-  if (floats.size() < static_cast<size_t>(num_floats)) {
-    floats.resize(static_cast<size_t>(num_floats));
-  }
-  return floats.data();
-}
-
 }  // namespace
 
 ShapedAttention::ShapedAttention(const ModelConfig& config, const KernelTable& kernels,
