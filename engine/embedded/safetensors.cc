@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "engine/base/error.h"

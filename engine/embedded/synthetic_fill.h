@@ -9,14 +9,13 @@ namespace detcheck {
 /// One tensor of a synthetic model. Element i (row-major, 0-based) is, in float32 arithmetic with
 /// each operation rounded to nearest even,
 ///
-///     word = Philox4x32({i / 4 mod 2^32, i / 4 div 2^32, index, 1}, {seed mod 2^32, seed div
-///     2^32})
-///            [i mod 4]
+///     word = Philox4x32({lo(i / 4), hi(i / 4), index, 1}, {lo(seed), hi(seed)})[i mod 4]
 ///     element = round_to_dtype(base + float32(b0 + b1 + b2 + b3 - 510) · scale)
 ///
-/// with b0..b3 the four bytes of the word. The sum of four bytes has mean 510 and variance
-/// 4 · (256² - 1) / 12 = 21845 and is near a normal distribution, within 3.45 standard deviations:
-/// scale = std / sqrt(21845). Any element can be made alone, on any device, with the same bits.
+/// with lo and hi the low and high 32 bits and b0..b3 the four bytes of the word. The sum of four
+/// bytes has mean 510 and variance 4 · (256² - 1) / 12 = 21845 and is near a normal distribution,
+/// within 3.45 standard deviations: scale = std / sqrt(21845). Any element can be made alone, on
+/// any device, with the same bits.
 struct SyntheticTensor {
   uint64_t seed = 0;
   uint32_t index = 0;  ///< Which tensor of the model.
