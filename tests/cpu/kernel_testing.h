@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -23,6 +24,7 @@ inline uint32_t BitsOf(float x) {
 
 inline std::vector<uint32_t> BitsOf(const std::vector<float>& values) {
   std::vector<uint32_t> bits;
+  bits.reserve(values.size());
   for (float x : values) bits.push_back(BitsOf(x));
   return bits;
 }
