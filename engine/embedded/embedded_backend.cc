@@ -1,5 +1,6 @@
 #include "engine/embedded/embedded_backend.h"
 
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,11 @@ namespace {
 
 const char* ArchitectureName(Architecture architecture) {
   return architecture == Architecture::kLlama ? "llama" : "qwen3";
+}
+
+std::string UpperCase(std::string word) {
+  for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return word;
 }
 
 const char* OnOff(bool on) {
@@ -28,7 +34,8 @@ EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, OpsFactory make_o
 
 Description EmbeddedBackend::Describe() {
   const char* mode = options_.deterministic ? "deterministic" : "default mode";
-  return {.engine = "detcheck " + device_ + " engine, " + mode + ", " + engine().config().name,
+  return {.engine =
+              "detcheck " + UpperCase(device_) + " engine, " + mode + ", " + engine().config().name,
           .facts = Facts(),
           .subject = Subject()};
 }

@@ -92,31 +92,28 @@ bool Scheduler::SkipToNextRelease() {
 
 std::vector<Scheduler::Chunk> Scheduler::PlanStep() {
   std::vector<Chunk> chunks;
-  const bool preempted = PlanDecodes(&chunks);
-  PlanPrefills(/*admit=*/!preempted, &chunks);
+  PlanDecodes(&chunks);
+  PlanPrefills(&chunks);
   return chunks;
 }
 
-bool Scheduler::PlanDecodes(std::vector<Chunk>* chunks) {
-  bool preempted = false;
+void Scheduler::PlanDecodes(std::vector<Chunk>* chunks) {
   for (size_t i = 0; i < running_.size(); ++i) {
     Sequence* seq = running_[i];
     if (!seq->decoding) continue;
     bool has_page = pages_->Extend(seq);
     while (!has_page && i < running_.size()) {
       Preempt(running_.back());
-      preempted = true;
       has_page = i < running_.size() && pages_->Extend(seq);
     }
     if (has_page) chunks->push_back({.seq = seq, .num_tokens = 1, .decode = true});
   }
-  return preempted;
 }
 
-void Scheduler::PlanPrefills(bool admit, std::vector<Chunk>* chunks) {
+void Scheduler::PlanPrefills(std::vector<Chunk>* chunks) {
   int budget = limits_.chunked_prefill_size;
   for (size_t i = 0; budget > 0; ++i) {
-    if (i == running_.size() && !(admit && AdmitNext())) break;
+    if (i == running_.size() && !AdmitNext()) break;
     Sequence* seq = running_[i];
     if (seq->decoding) continue;
     const int num_tokens = std::min(budget, seq->len() - seq->num_computed);

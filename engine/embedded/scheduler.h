@@ -47,8 +47,7 @@ using LogitObserver = std::function<void(int item, int position, const std::stri
 ///      gives it a token. Its whole pages go to the radix tree when prefill ends;
 ///   6. preempted, if it is the one admitted last when a decoding request finds no page: its pages
 ///      are released and it goes to the head of the waiting queue with the tokens it has
-///      generated, which are prefilled like prompt tokens when it is admitted again. Nothing is
-///      admitted in a step that preempts;
+///      generated, which are prefilled like prompt tokens when it is admitted again;
 ///   7. ended: its whole pages go to the radix tree, the others become free.
 class Scheduler {
  public:
@@ -82,9 +81,8 @@ class Scheduler {
   bool SkipToNextRelease();
 
   std::vector<Chunk> PlanStep();
-  /// Adds the decoding requests; true where one was preempted for want of pages.
-  bool PlanDecodes(std::vector<Chunk>* chunks);
-  void PlanPrefills(bool admit, std::vector<Chunk>* chunks);
+  void PlanDecodes(std::vector<Chunk>* chunks);
+  void PlanPrefills(std::vector<Chunk>* chunks);
   bool AdmitNext();
   void Preempt(Sequence* seq);
 

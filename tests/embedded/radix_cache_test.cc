@@ -87,6 +87,15 @@ TEST_F(RadixCacheTest, LockedPathsStay) {
   EXPECT_EQ(pool_.num_free(), 8);
 }
 
+TEST_F(RadixCacheTest, ALeafThatGetsAChildIsNoLeaf) {
+  Add({1, 2});
+  Add({1, 2, 3, 4});
+  EXPECT_EQ(cache_.Evict(1), 1);
+  EXPECT_THAT(Find({1, 2, 3, 4}), ElementsAre(0));
+  EXPECT_EQ(cache_.Evict(8), 1);
+  EXPECT_EQ(pool_.num_free(), 8);
+}
+
 TEST(RadixCacheSizeTest, ALongPathIsDestroyedInTimeAndStack) {
   KvPool pool(100000, 1);
   RadixCache cache(&pool);

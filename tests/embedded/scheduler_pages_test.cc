@@ -148,6 +148,26 @@ TEST(SchedulerPreemptTest, ResumeIsChunkedAndCountsTheNeighboursPrefill) {
   EXPECT_THAT(witness.chunk_ends, ::testing::ElementsAre(4)) << "of the prefill that answered";
 }
 
+TEST(SchedulerPreemptTest, AdmissionLeavesAPageForEachRunningRequest) {
+  // Items 0 and 1 hold a page each and item 2 needs one: of four pages two would not be left.
+  SchedulerRig rig(/*num_pages=*/4, 4, /*radix_cache=*/false);
+  auto items = {Item(Ids(0, 2), 3), Item(Ids(100, 2), 2), Item(Ids(200, 2), 1)};
+  EXPECT_EQ(Show(rig.Run(items).steps), "0: 0p2 1p2 | 1: 0d 1d | 2: 0d 2p2");
+  SchedulerRig larger(/*num_pages=*/5, 4, /*radix_cache=*/false);
+  EXPECT_EQ(Show(larger.Run(items).steps), "0: 0p2 1p2 2p2 | 1: 0d 1d | 2: 0d");
+}
+
+TEST(SchedulerPreemptTest, ARequestPreemptedInItsPrefillBeginsItAgain) {
+  SchedulerRig rig(/*num_pages=*/5, 4, /*radix_cache=*/false);
+  rig.limits.chunked_prefill_size = 2;
+  // At step 7 item 0 needs a third page, and item 1 has three with a token of its prompt to go.
+  const auto result = rig.Run({Item(Ids(0, 3), 9), Item(Ids(100, 11), 1, AfterTokens(0, 1))});
+  EXPECT_EQ(Show(result.steps), "0: 0p2 | 1: 0p1 | 2-6: 0d 1p2 | 7-9: 0d | 10-14: 1p2 | 15: 1p1");
+  EXPECT_EQ(result.completions[1].witness.preemptions, 1);
+  EXPECT_THAT(result.completions[1].witness.chunk_ends, ::testing::ElementsAre(2, 4, 6, 8, 10));
+  EXPECT_EQ(result.completions[1].token_ids, ExpectedAnswer(Ids(100, 11), 1));
+}
+
 TEST(SchedulerPreemptTest, RandomBatchesOnSmallPools) {
   Rng rng(1);
   int num_preempted = 0;

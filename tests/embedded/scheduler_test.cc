@@ -81,10 +81,13 @@ TEST(SchedulerTest, ReleasesAtEngineStepsAndSkipsIdleOnes) {
   EXPECT_EQ(Show(result.steps), "3: 0p2 | 4: 0d 1p2 | 9: 2p2");
 }
 
-TEST(SchedulerTest, RunLengthSpansNeedConsecutiveSteps) {
-  SchedulerRig rig;
-  const auto result = rig.Run({Item(Ids(0, 2), 1), Item(Ids(0, 2), 1, AtStep(5))});
-  EXPECT_EQ(Show(result.steps), "0: 0p2 | 5: 1p2");
+TEST(SchedulerRecordTest, ASpanIsConsecutiveStepsOfEqualRows) {
+  SchedulerRecord record(2);
+  record.AddStep(0, {{.item = 1, .num_tokens = 1, .decode = true}});
+  record.AddStep(1, {{.item = 1, .num_tokens = 1, .decode = true}});
+  record.AddStep(5, {{.item = 1, .num_tokens = 1, .decode = true}});
+  record.AddStep(6, {{.item = 1, .num_tokens = 1, .decode = false}});
+  EXPECT_EQ(Show(record.spans()), "0-1: 1d | 5: 1d | 6: 1p1");
 }
 
 TEST(SchedulerTest, AbortsAfterTokens) {
