@@ -28,9 +28,10 @@ const char* OnOff(bool on) {
 
 EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, OpsFactory make_ops,
                                  std::string device)
-    : options_(options), make_ops_(std::move(make_ops)), device_(std::move(device)) {
-  Restart();
-}
+    : options_(options),
+      make_ops_(std::move(make_ops)),
+      device_(std::move(device)),
+      engine_(std::make_unique<Engine>(options_, make_ops_)) {}
 
 Description EmbeddedBackend::Describe() {
   const char* mode = options_.deterministic ? "deterministic" : "default mode";
