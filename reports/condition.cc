@@ -84,23 +84,38 @@ bool CoversAllDiverged(const Observations& observations, const std::string& axis
   });
 }
 
-// The statement on one axis that holds of every observation; empty where there is none.
-std::string ExactStatement(const Observations& observations, const std::string& axis) {
-  if (!CoversAllDiverged(observations, axis)) return "";
-  const Split split = SplitOn(observations, axis);
-  if (!split.Separates()) return "";
+// All from a value on, or all up to one; empty where the axis does not separate so. Places in a
+// batch are no quantity: one of them is named, not bounded.
+std::string BoundStatement(const Split& split, const std::string& axis) {
+  if (axis == "item" && split.diverged.size() == 1) return "";
   const int64_t first = *split.diverged.begin();
   const int64_t last = *split.diverged.rbegin();
-  // Places in a batch are not a quantity: one of them is named, not bounded.
-  const bool one_item = axis == "item" && split.diverged.size() == 1;
-  if (!one_item && first > *split.agreed.rbegin()) {
+  if (first > *split.agreed.rbegin()) {
     return Named(axis, &AxisWords::from, fmt::format("{}", first));
   }
-  if (!one_item && last < *split.agreed.begin()) {
+  if (last < *split.agreed.begin()) {
     return Named(axis, &AxisWords::up_to, fmt::format("{}", last));
   }
+  return "";
+}
+
+std::string ValuesStatement(const Split& split, const std::string& axis) {
   if (split.diverged.size() > kMaxNamedValues) return "";
   return Named(axis, &AxisWords::only, fmt::format("{}", fmt::join(split.diverged, ", ")));
+}
+
+// The statement on one axis that holds of every observation; empty where there is none. A bound
+// says more than a list of values, on whichever axis it is.
+std::string ExactStatement(const Observations& observations, const std::vector<std::string>& axes) {
+  for (const auto statement_of : {BoundStatement, ValuesStatement}) {
+    for (const std::string& axis : axes) {
+      if (!CoversAllDiverged(observations, axis)) continue;
+      const Split split = SplitOn(observations, axis);
+      std::string statement = split.Separates() ? statement_of(split, axis) : "";
+      if (!statement.empty()) return statement;
+    }
+  }
+  return "";
 }
 
 std::vector<std::string> AxisNames(const Observations& observations) {
@@ -128,13 +143,13 @@ std::string TwoAxisStatement(const Observations& observations,
       if (value && *value >= *split.diverged.begin()) rest.push_back(observation);
     }
     if (rest.size() == observations.size()) continue;
-    for (const std::string& second : axes) {
-      const std::string statement = second == first ? "" : ExactStatement(rest, second);
-      if (statement.empty()) continue;
-      return fmt::format("{}; there {}",
-                         Named(first, &AxisWords::from, fmt::format("{}", *split.diverged.begin())),
-                         statement);
-    }
+    std::vector<std::string> others = axes;
+    std::erase(others, first);
+    const std::string statement = ExactStatement(rest, others);
+    if (statement.empty()) continue;
+    return fmt::format("{}; there {}",
+                       Named(first, &AxisWords::from, fmt::format("{}", *split.diverged.begin())),
+                       statement);
   }
   return "";
 }
@@ -191,11 +206,8 @@ std::string DescribeCondition(const std::vector<Observation>& all) {
     return fmt::format("intermittent: {} of {} samples", num_diverged, all.size());
   }
   const std::vector<std::string> axes = AxisNames(observations);
-  for (const std::string& axis : axes) {
-    std::string statement = ExactStatement(observations, axis);
-    if (!statement.empty()) return statement;
-  }
-  std::string statement = TwoAxisStatement(observations, axes);
+  std::string statement = ExactStatement(observations, axes);
+  if (statement.empty()) statement = TwoAxisStatement(observations, axes);
   if (!statement.empty()) return statement;
   const bool all_varied = std::all_of(all.begin(), all.end(), [](const Observation& o) {
     return o.control ? !o.diverged : o.diverged;

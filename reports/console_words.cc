@@ -84,7 +84,8 @@ std::string WhereItRan(const Report& report, const SampleRef& ref) {
     where += ", cold";
   }
   if (witness.same_step_prefill_tokens.value_or(0) > 0) {
-    where += fmt::format(", beside {} prefill tokens", *witness.same_step_prefill_tokens);
+    where += ", beside " +
+             Several(static_cast<size_t>(*witness.same_step_prefill_tokens), "prefill token");
   }
   where += fmt::format(" (step {} '{}'", record.step, Printable(step.label));
   if (record.attempt > 0) where += fmt::format(", attempt {}", record.attempt + 1);

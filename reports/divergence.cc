@@ -33,7 +33,7 @@ std::optional<TokenId> TokenAt(const Sample& sample, int position) {
   return sample.answer->token_ids[position];
 }
 
-// The logprobs of one position that two answers both tell.
+// The logprobs of one position, as far as they can be compared.
 class PositionComparison {
  public:
   PositionComparison(const Completion& a, const Completion& b, int position)
@@ -41,6 +41,7 @@ class PositionComparison {
     Look(a.token_ids[position]);
     Look(b.token_ids[position]);
     for (const TokenCandidate& candidate : a.logprobs[position].top) Look(candidate.id);
+    for (const TokenCandidate& candidate : b.logprobs[position].top) Look(candidate.id);
   }
 
   bool differs() const { return differs_; }
@@ -50,10 +51,20 @@ class PositionComparison {
   void Look(TokenId id) {
     const std::optional<double> of_a = LogprobOf(a_, position_, id);
     const std::optional<double> of_b = LogprobOf(b_, position_, id);
-    if (!of_a || !of_b) return;
+    if (!of_a || !of_b) {
+      differs_ = differs_ || (of_a && BelongsToTop(*of_a, b_)) || (of_b && BelongsToTop(*of_b, a_));
+      return;
+    }
     differs_ = differs_ || !SameBits(*of_a, *of_b);
     const double difference = std::fabs(*of_a - *of_b);
     if (std::isfinite(difference)) largest_ = std::max(largest_.value_or(0.0), difference);
+  }
+
+  // Whether a token of this logprob would have been among the answer's best candidates: where it is
+  // not, its logprob is another one there.
+  bool BelongsToTop(double logprob, const Completion& answer) const {
+    const std::vector<TokenCandidate>& top = answer.logprobs[position_].top;
+    return !top.empty() && logprob > top.back().logprob;
   }
 
   const Completion& a_;

@@ -48,13 +48,14 @@ struct Divergence {
   std::optional<int> index;
   std::optional<int> absolute_position;  ///< prompt length + index.
   /// First output position, up to `index`, at which a logprob that both tell (of the chosen token
-  /// or of a candidate) differs in bits.
+  /// or of a candidate) differs in bits, or one tells a candidate that the other's list leaves out
+  /// though it has less probable ones.
   std::optional<int> first_logprob_index;
   std::optional<TokenId> expected_token;  ///< At `index`; absent where the answer had ended.
   std::optional<TokenId> actual_token;
   /// expected's logprob of its two best candidates, best minus second, in nats, at `index`.
   std::optional<double> gap;
-  /// Largest finite difference, over the same logprobs as `first_logprob_index`.
+  /// Largest finite difference of the logprobs that both tell, up to `index`.
   std::optional<double> max_logprob_difference;
   Cause cause = Cause::kUnknown;
   bool by_control = false;  ///< Both samples are of the control arm.

@@ -97,6 +97,16 @@ TEST(Attribution, CandidatesThatAreNotToldLeaveItUnknown) {
   EXPECT_EQ(Judged(reference, other).cause, Cause::kUnknown);
 }
 
+TEST(Attribution, CandidateThatIsLeftOutThoughItBelongsShowsThatLogprobsDiffer) {
+  Completion other = Choosing(9, -3.0, -0.25);
+  other.logprobs[2].top = {{9, -0.25}, {5, -2.0}};  // 3 has -0.30 in the reference.
+  Completion reference = Choosing(3, -0.30, -0.25);
+  reference.logprobs[2].top = {{9, -0.25}, {3, -0.30}};
+  const RequestJudgement request = Judged(reference, other);
+  EXPECT_EQ(request.divergences[0].first_logprob_index, 2);
+  EXPECT_EQ(request.cause, Cause::kNumeric);
+}
+
 TEST(Attribution, WithoutLogprobsItIsUnknownAndSaysWhatWouldTell) {
   const RequestJudgement request = Judged(SaysOnly({1, 2, 3}), SaysOnly({1, 2, 4}));
   EXPECT_EQ(request.cause, Cause::kUnknown);

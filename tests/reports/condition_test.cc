@@ -53,6 +53,15 @@ TEST(Condition, BesideSomeNeighbours) {
   EXPECT_EQ(DescribeCondition(seen), "beside >= 257 prefill tokens, never beside fewer");
 }
 
+TEST(Condition, ABoundIsPreferredToAListOfValues) {
+  const std::vector<Observation> seen = {At({{"batch_size", 1}, {"same_step_prefill", 0}}, false),
+                                         At({{"batch_size", 2}, {"same_step_prefill", 1}}, true),
+                                         At({{"batch_size", 2}, {"same_step_prefill", 64}}, true),
+                                         At({{"batch_size", 4}, {"same_step_prefill", 0}}, false)};
+  EXPECT_EQ(DescribeCondition(seen),
+            "with >= 1 neighbour prefill tokens in its engine step, never with fewer");
+}
+
 TEST(Condition, OneItem) {
   std::vector<Observation> seen;
   for (int item = 0; item < 8; ++item) {
