@@ -95,8 +95,9 @@ class RequestJudge {
   // One divergence for each class, other than the reference's, that has a wanted sample.
   template <typename Wanted>
   void AddPerClass(const Classes& classes, Wanted wanted) {
-    const int own = ReferenceClass(classes);
-    if (own < 0) return;
+    const int expected = StandIn(classes, wanted);
+    if (expected < 0) return;
+    const int own = classes.of_sample[expected];
     std::vector<std::vector<int>> members(classes.counts.size());
     for (size_t i = 0; i < samples_.size(); ++i) {
       const int cls = classes.of_sample[i];
@@ -105,18 +106,20 @@ class RequestJudge {
       }
     }
     for (size_t cls = 0; cls < members.size(); ++cls) {
-      if (!members[cls].empty()) AddDivergence(own_sample_, members[cls], classes.first[cls]);
+      if (!members[cls].empty()) AddDivergence(expected, members[cls], classes.first[cls]);
     }
   }
 
-  // The reference may lack what is compared (asked without logprobs); then the first sample that
-  // has it stands in.
-  int ReferenceClass(const Classes& classes) {
-    own_sample_ = control_.reference;
-    if (classes.of_sample[own_sample_] >= 0) return classes.of_sample[own_sample_];
-    if (classes.first.empty()) return -1;
-    own_sample_ = classes.first[0];
-    return 0;
+  // The reference; where it lacks what is compared (asked without logprobs) the first wanted sample
+  // that has it; -1: there is none.
+  template <typename Wanted>
+  int StandIn(const Classes& classes, Wanted wanted) const {
+    if (classes.of_sample[control_.reference] >= 0) return control_.reference;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      const int sample = static_cast<int>(i);
+      if (classes.of_sample[sample] >= 0 && wanted(sample)) return sample;
+    }
+    return -1;
   }
 
   bool IsFirstRun(int sample) const {
@@ -298,7 +301,6 @@ class RequestJudge {
   Verdict worst_ = Verdict::kPass;
   bool inputs_differ_ = false;
   bool cold_company_agrees_ = false;
-  int own_sample_ = -1;
 };
 
 }  // namespace

@@ -178,6 +178,17 @@ TEST(Judgement, SamplesWithoutLogprobsMustAgreeInTokens) {
   EXPECT_EQ(request.cause, Cause::kUnknown);
 }
 
+TEST(Judgement, ReferenceWithoutLogprobsIsStoodInForByASampleOfItsTokens) {
+  RunBuilder run;
+  run.Solos(3, Arm::kControlCold, SaysOnly(kAnswer.token_ids));
+  run.Batch({kOther, kAnswer, kAnswer, WithLogprob(kAnswer, 5, -0.6)});
+  const RequestJudgement request = run.JudgeFirst();
+  ASSERT_EQ(request.divergences.size(), 2U);
+  EXPECT_EQ(request.divergences[0].actual.item, 0);  // Other tokens.
+  EXPECT_EQ(request.divergences[1].expected.item, 1);
+  EXPECT_EQ(request.divergences[1].actual.item, 3);  // Another trace.
+}
+
 TEST(Judgement, WithoutLogprobsBitwiseIsTokenIdsAndSaysSo) {
   const Judgement judgement = SteadyRun(SaysOnly({1, 2, 3})).Judge();
   EXPECT_EQ(judgement.verdict, Verdict::kPass);
