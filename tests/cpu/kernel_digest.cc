@@ -110,7 +110,7 @@ void AddRows(const KernelTable& kernels, Random& random, Digest& digest) {
   RopeRow(RopeInvFreq(500000, 128, &scaling), 131071, cos.data(), sin.data());
   kernels.row.rope(head.data(), cos.data(), sin.data(), 128, kBf16);
   digest.Add(head);
-  digest.Add({kernels.row.log_sum_exp(x.data(), kNum)});
+  digest.Add(std::vector<float>{kernels.row.log_sum_exp(x.data(), kNum)});
   digest.Add(static_cast<uint64_t>(kernels.row.argmax(x.data(), kNum)));
   Candidate top[64];
   const int num_top = kernels.row.top_k(x.data(), kNum, 64, top);
@@ -130,12 +130,12 @@ uint64_t DigestOf(SimdLevel level) {
 }  // namespace detcheck::cpu
 
 int main(int argc, char** argv) {
-  using namespace detcheck::cpu;
-  for (SimdLevel level : AvailableLevels()) {
-    const bool wanted =
-        argc > 1 ? std::strcmp(argv[1], SimdLevelName(level)) == 0 : level == DetectSimdLevel();
+  for (detcheck::cpu::SimdLevel level : detcheck::cpu::AvailableLevels()) {
+    const bool wanted = argc > 1 ? std::strcmp(argv[1], detcheck::cpu::SimdLevelName(level)) == 0
+                                 : level == detcheck::cpu::DetectSimdLevel();
     if (!wanted) continue;
-    std::printf("%016llx\n", static_cast<unsigned long long>(DigestOf(level)));
+    const uint64_t digest = detcheck::cpu::DigestOf(level);
+    std::printf("%016llx\n", static_cast<unsigned long long>(digest));
     return 0;
   }
   std::fprintf(stderr, "kernel_digest: this processor does not run that level\n");

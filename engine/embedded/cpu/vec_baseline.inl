@@ -5,6 +5,7 @@ namespace detcheck::cpu::DETCHECK_LEVEL_NS {
 
 typedef float Quad __attribute__((vector_size(16)));
 typedef int32_t IntQuad __attribute__((vector_size(16)));
+typedef uint32_t UnsignedQuad __attribute__((vector_size(16)));
 typedef double DoubleQuad __attribute__((vector_size(32)));
 typedef uint64_t WideQuad __attribute__((vector_size(32)));
 
@@ -56,12 +57,19 @@ inline IntLanes IntBroadcast(int32_t x) {
   const IntQuad q = {x, x, x, x};
   return {{q, q, q, q}};
 }
+// Integers wrap around, as instructions do and signed arithmetic may not.
+inline UnsignedQuad Unsigned(IntQuad a) {
+  return reinterpret_cast<UnsignedQuad>(a);
+}
+inline IntQuad Signed(UnsignedQuad a) {
+  return reinterpret_cast<IntQuad>(a);
+}
 inline IntLanes IntAdd(IntLanes a, IntLanes b) {
-  for (int i = 0; i < 4; ++i) a.v[i] += b.v[i];
+  for (int i = 0; i < 4; ++i) a.v[i] = Signed(Unsigned(a.v[i]) + Unsigned(b.v[i]));
   return a;
 }
 inline IntLanes IntSub(IntLanes a, IntLanes b) {
-  for (int i = 0; i < 4; ++i) a.v[i] -= b.v[i];
+  for (int i = 0; i < 4; ++i) a.v[i] = Signed(Unsigned(a.v[i]) - Unsigned(b.v[i]));
   return a;
 }
 inline IntLanes IntAnd(IntLanes a, IntLanes b) {
@@ -72,19 +80,14 @@ inline IntLanes IntOr(IntLanes a, IntLanes b) {
   for (int i = 0; i < 4; ++i) a.v[i] |= b.v[i];
   return a;
 }
-typedef uint32_t UnsignedQuad __attribute__((vector_size(16)));
 template <int kBits>
 inline IntLanes ShiftLeft(IntLanes a) {
-  for (int i = 0; i < 4; ++i) {
-    a.v[i] = reinterpret_cast<IntQuad>(reinterpret_cast<UnsignedQuad>(a.v[i]) << kBits);
-  }
+  for (int i = 0; i < 4; ++i) a.v[i] = Signed(Unsigned(a.v[i]) << kBits);
   return a;
 }
 template <int kBits>
 inline IntLanes ShiftRight(IntLanes a) {
-  for (int i = 0; i < 4; ++i) {
-    a.v[i] = reinterpret_cast<IntQuad>(reinterpret_cast<UnsignedQuad>(a.v[i]) >> kBits);
-  }
+  for (int i = 0; i < 4; ++i) a.v[i] = Signed(Unsigned(a.v[i]) >> kBits);
   return a;
 }
 template <int kBits>
