@@ -24,7 +24,8 @@ void RequireText(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-void OptionAdder::Note(const std::string& name, const std::string& text) {
+void OptionAdder::Note(Noted noted, const std::string& name, const std::string& text) {
+  if (noted == Noted::kNo) return;
   if (!arguments_->empty()) *arguments_ += ' ';
   *arguments_ += name;
   if (!text.empty()) *arguments_ += ' ' + OneLine(text);
@@ -33,9 +34,9 @@ void OptionAdder::Note(const std::string& name, const std::string& text) {
 void OptionAdder::Value(const std::string& name, const std::string& type,
                         const std::string& default_text, const std::string& help,
                         const Setter& set) {
-  const auto take = [this, name, set](const std::string& text) {
+  const auto take = [this, noted = noted_, name, set](const std::string& text) {
     RequireText(name, text);
-    Note(name, text);
+    Note(noted, name, text);
     set(text);
   };
   app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))
@@ -46,9 +47,9 @@ void OptionAdder::Value(const std::string& name, const std::string& type,
 void OptionAdder::Path(const std::string& name, const std::string& type,
                        const std::string& default_text, const std::string& help,
                        const Setter& set) {
-  const auto take = [this, name, set](const std::string& text) {
+  const auto take = [this, noted = noted_, name, set](const std::string& text) {
     RequireText(name, text);
-    Note(name, BaseName(text));
+    Note(noted, name, BaseName(text));
     set(text);
   };
   app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))
@@ -59,10 +60,10 @@ void OptionAdder::Path(const std::string& name, const std::string& type,
 void OptionAdder::Paths(const std::string& name, const std::string& type,
                         const std::string& default_text, const std::string& help,
                         const Setter& set) {
-  const auto take = [this, name, set](const std::vector<std::string>& texts) {
+  const auto take = [this, noted = noted_, name, set](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       RequireText(name, text);
-      Note(name, BaseName(text));
+      Note(noted, name, BaseName(text));
       set(text);
     }
   };
@@ -74,8 +75,8 @@ void OptionAdder::Paths(const std::string& name, const std::string& type,
 
 void OptionAdder::Flag(const std::string& name, const std::string& help,
                        const std::function<void()>& set) {
-  const auto take = [this, name, set] {
-    Note(name, "");
+  const auto take = [this, noted = noted_, name, set] {
+    Note(noted, name, "");
     set();
   };
   app_->add_flag_callback(name, take, help)->group(group_);
@@ -83,9 +84,9 @@ void OptionAdder::Flag(const std::string& name, const std::string& help,
 
 void OptionAdder::Positional(const std::string& name, const std::string& help, bool required,
                              std::string* value) {
-  const auto take = [this, name, value](const std::string& text) {
+  const auto take = [this, noted = noted_, name, value](const std::string& text) {
     RequireText(name, text);
-    Note(BaseName(text), "");
+    Note(noted, BaseName(text), "");
     *value = text;
   };
   app_->add_option_function<std::string>(name, take, help)->type_name("")->required(required);

@@ -14,7 +14,7 @@ class App;
 namespace detcheck {
 
 /// Adds options to one subcommand. Values are taken as text and read by our own strict readers;
-/// each option that was given is noted for the manifest. Must outlive the parsing.
+/// what was given is noted for the manifest. Must outlive the parsing.
 class OptionAdder {
  public:
   using Setter = std::function<void(const std::string& text)>;
@@ -25,8 +25,13 @@ class OptionAdder {
   /// `arguments` gets what was given, paths as base names.
   OptionAdder(CLI::App* app, std::string* arguments) : app_(app), arguments_(arguments) {}
 
-  /// Heading of the options that follow, in the help.
-  void BeginGroup(const std::string& heading) { group_ = heading; }
+  /// Whether the manifest gets what was given: not where it changes nothing but the output.
+  enum class Noted { kYes, kNo };
+  /// Heading, in the help, of the options that follow.
+  void BeginGroup(const std::string& heading, Noted noted = Noted::kYes) {
+    group_ = heading;
+    noted_ = noted;
+  }
 
   /// `default_text` is for the help; empty: there is none.
   void Value(const std::string& name, const std::string& type, const std::string& default_text,
@@ -65,11 +70,12 @@ class OptionAdder {
  private:
   [[noreturn]] static void RefuseWord(const std::string& name, const std::string& text,
                                       const std::string& list);
-  void Note(const std::string& name, const std::string& text);
+  void Note(Noted noted, const std::string& name, const std::string& text);
 
   CLI::App* app_;
   std::string* arguments_;
   std::string group_ = "Options";
+  Noted noted_ = Noted::kYes;
 };
 
 /// The largest seed: the integers that JSON readers agree on end there.

@@ -21,9 +21,10 @@ constexpr int64_t kMostTokens = 1 << 24;
 constexpr double kNoLimit = std::numeric_limits<double>::max();
 
 void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
-  add->Path("--model", "DIR|synthetic:NAME", engine->model,
-            "Hugging Face directory, or synthetic:tiny,\nsynthetic:qwen3-0.6b",
-            [=](const std::string& text) { engine->model = text; });
+  add->Path(
+      "--model", "DIR|synthetic:NAME", engine->model,
+      "Hugging Face directory, or synthetic:tiny,\nsynthetic:tiny-qwen3, synthetic:qwen3-0.6b",
+      [=](const std::string& text) { engine->model = text; });
   add->Flag("--enable-deterministic-inference", "the engine's deterministic mode; off without it",
             [=] { engine->deterministic = true; });
   add->Value("--attention-backend", "NAME", engine->attention_backend, "attention kernels",
@@ -130,7 +131,7 @@ AllowedInconclusive ParseAllowed(const std::string& text) {
 }
 
 void AddRunOptions(OptionAdder* add, Options* options) {
-  add->BeginGroup("How to run");
+  add->BeginGroup("How to run and judge");
   add->Whole("--step-attempts", &options->runner.step_attempts, 1, 100,
              std::to_string(options->runner.step_attempts),
              "attempts at a step that does not show its evidence");
@@ -138,6 +139,9 @@ void AddRunOptions(OptionAdder* add, Options* options) {
              [=](const std::string& text) {
                options->runner.budget_s = ParseReal("--budget", text, 0.001, 1e9);
              });
+  add->Paths("--allow-inconclusive", "MODE:REASON", "",
+             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
+             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
   add->Flag("--dry-run", "show the plan and stop", [=] { options->dry_run = true; });
   add->Path("--plan", "FILE", "", "with --dry-run: save the plan for detcheck run",
             [=](const std::string& text) { options->save_plan = text; });
@@ -146,7 +150,7 @@ void AddRunOptions(OptionAdder* add, Options* options) {
 }
 
 void AddOutputOptions(OptionAdder* add, Options* options) {
-  add->BeginGroup("Output");
+  add->BeginGroup("Output", OptionAdder::Noted::kNo);
   add->Path("--report", "FILE", "", "write all evidence, as JSON",
             [=](const std::string& text) { options->report = text; });
   add->Flag("--quiet", "print errors only", [=] { options->quiet = true; });
@@ -155,15 +159,13 @@ void AddOutputOptions(OptionAdder* add, Options* options) {
       "--color", &options->color,
       {{"auto", ColorWish::kAuto}, {"always", ColorWish::kAlways}, {"never", ColorWish::kNever}},
       "auto", "colour the result");
-  add->Paths("--allow-inconclusive", "MODE:REASON", "",
-             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
-             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
 }
 
 /// All subcommands, and the adders that their options point to.
 class Parser {
  public:
   explicit Parser(Options* options) : options_(options) {
+    app_.name("detcheck");
     app_.description(
         "Checks that an LLM inference engine gives a request the same answer whatever "
         "runs\nbeside it, before it, or out of the cache.");
@@ -271,7 +273,7 @@ class Parser {
     OptionAdder* add = Begin(&app_, "manifest", "what is tested, and with what",
                              [=, this] { Choose(Command::kManifest, "manifest"); });
     AddTargetOptions(add, &options_->target);
-    add->BeginGroup("Output");
+    add->BeginGroup("Output", OptionAdder::Noted::kNo);
     add->Flag("--json", "as JSON", [=, this] { options_->json = true; });
   }
 

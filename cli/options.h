@@ -53,7 +53,7 @@ struct Options {
   std::string fixture_id;          ///< kFixtureShow; empty: the whole set.
   bool json = false;               ///< kManifest.
 
-  /// The arguments for the manifest: paths as base names.
+  /// For the manifest: what bears on the run, paths as base names.
   std::string arguments;
 };
 

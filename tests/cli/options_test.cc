@@ -87,14 +87,19 @@ TEST(Options, EveryOptionOfAMode) {
   EXPECT_EQ(options.allowed[0].reason, "formed:x");
 }
 
-TEST(Options, ArgumentsAreKeptWithPathsAsBaseNames) {
+TEST(Options, ArgumentsAreKeptWithoutFoldersAndOutputOptions) {
   const std::string arguments =
-      Parse("single --model /home/someone/models/tiny/ --report out/r.json --n-trials 3").arguments;
+      Parse(
+          "single --model /home/someone/models/tiny/ --fixture dir/f.json --n-trials 3 --quiet "
+          "--report r.json")
+          .arguments;
   EXPECT_THAT(arguments, testing::StartsWith("single "));
   EXPECT_THAT(arguments, HasSubstr("--model tiny"));
-  EXPECT_THAT(arguments, HasSubstr("--report r.json"));
+  EXPECT_THAT(arguments, HasSubstr("--fixture f.json"));
   EXPECT_THAT(arguments, HasSubstr("--n-trials 3"));
   EXPECT_THAT(arguments, testing::Not(HasSubstr("someone")));
+  EXPECT_THAT(arguments, testing::Not(HasSubstr("--report")));
+  EXPECT_THAT(arguments, testing::Not(HasSubstr("--quiet")));
 }
 
 TEST(Options, MinusOneTurnsTopKOff) {
