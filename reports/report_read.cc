@@ -71,7 +71,7 @@ class TranscriptReading {
 
  private:
   template <typename Entry>
-  static const Entry& EntryOf(const std::vector<Entry>& table, const JsonValue& index) {
+  static const Entry& EntryOf(const std::vector<Entry>& table, JsonValue index) {
     return table[index.Int(0, static_cast<int>(table.size()) - 1)];
   }
 
