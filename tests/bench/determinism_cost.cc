@@ -115,7 +115,7 @@ int Run(int argc, char** argv) {
   Contender plain(options, false);
   Contender deterministic(options, true);
   for (const Workload& work :
-       {Workload{"decode, batch 1", 1, 512, 1}, Workload{"decode, batch 16", 16, 512, 1},
+       {Workload{"decode, batch 1", 1, 128, 1}, Workload{"decode, batch 16", 16, 128, 1},
         Workload{"prefill, 1024 tokens", 1, 0, 1024}}) {
     Measure(work, rounds, &plain, &deterministic);
   }
