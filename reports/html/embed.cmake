@@ -1,0 +1,23 @@
+# Writes OUTPUT, C++ source that holds the bytes of the files NAMES ("page.css;page.js") of FOLDER:
+# for each a std::string_view in namespace detcheck, kPageCss for page.css.
+set(text "#include \"reports/html_assets.h\"\n\nnamespace detcheck {\nnamespace {\n")
+set(views "")
+foreach(name IN LISTS NAMES)
+  string(REGEX REPLACE "[^a-z]" "_" bytes ${name})
+  set(view k)
+  string(REGEX MATCHALL "[a-z]+" words ${name})
+  foreach(word IN LISTS words)
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${first} first)
+    string(APPEND view ${first}${rest})
+  endforeach()
+  file(READ ${FOLDER}/${name} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" escaped "${hex}")
+  string(REGEX REPLACE "((\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?(\\\\x[0-9a-f][0-9a-f])?)"
+    "    \"\\1\"\n" lines "${escaped}")
+  string(APPEND text "constexpr char ${bytes}[] =\n${lines}    ;\n")
+  string(APPEND views "const std::string_view ${view}(${bytes}, sizeof(${bytes}) - 1);\n")
+endforeach()
+string(APPEND text "}  // namespace\n\n${views}\n}  // namespace detcheck\n")
+file(WRITE ${OUTPUT} "${text}")
