@@ -106,9 +106,10 @@ void SafetensorsFile::ReadHeader() {
   const std::string_view header = bytes.substr(sizeof(header_len), header_len);
   const std::string_view data = bytes.substr(sizeof(header_len) + header_len);
   for (HeaderTensor& tensor : ParseSafetensorsHeader(header, path_)) {
-    const std::string place = "tensor " + Printable(tensor.name) + ": ";
+    const std::string place = "tensor " + NameInMessage(tensor.name) + ": ";
     const std::optional<uint64_t> element_bytes = ElementBytes(tensor.dtype);
-    if (!element_bytes) Fail(path_, place + "unknown dtype \"" + Printable(tensor.dtype) + "\"");
+    if (!element_bytes)
+      Fail(path_, place + "unknown dtype \"" + NameInMessage(tensor.dtype) + "\"");
     if (tensor.begin > tensor.end) {
       Fail(path_, place + "data_offsets end " + std::to_string(tensor.end) +
                       " is before their begin " + std::to_string(tensor.begin));
@@ -121,7 +122,7 @@ void SafetensorsFile::ReadHeader() {
                       (expected ? std::to_string(*expected) : "more than 2^64"));
     }
     if (tensor.end > data.size()) {
-      Fail(path_, "truncated: tensor " + Printable(tensor.name) + " ends at data byte " +
+      Fail(path_, "truncated: tensor " + NameInMessage(tensor.name) + " ends at data byte " +
                       std::to_string(tensor.end) + ", the file has " + std::to_string(data.size()));
     }
     entries_[tensor.name] = {std::move(tensor.dtype), std::move(tensor.shape),
@@ -147,9 +148,10 @@ void SafetensorsFile::CheckLayout(std::string_view data) const {
   const std::string* last = nullptr;
   for (const Span& span : spans) {
     if (span.begin < end)
-      Fail(path_, "tensor " + Printable(*span.name) + ": overlaps tensor " + Printable(*last));
+      Fail(path_,
+           "tensor " + NameInMessage(*span.name) + ": overlaps tensor " + NameInMessage(*last));
     if (span.begin > end) {
-      Fail(path_, "tensor " + Printable(*span.name) + ": a hole of " +
+      Fail(path_, "tensor " + NameInMessage(*span.name) + ": a hole of " +
                       std::to_string(span.begin - end) + " bytes lies before it");
     }
     end = span.end;
@@ -185,8 +187,8 @@ void SafetensorsDir::OpenIndexed(const std::string& dir) {
   for (const auto& [name, file_name] : weight_map) {
     if (opened.contains(file_name)) continue;
     if (file_name.empty() || file_name.find('/') != std::string::npos) {
-      Fail(source_,
-           "tensor " + Printable(name) + ": \"" + Printable(file_name) + "\" is not a file name");
+      Fail(source_, "tensor " + NameInMessage(name) + ": \"" + NameInMessage(file_name) +
+                        "\" is not a file name");
     }
     opened[file_name] = nullptr;
   }
@@ -197,15 +199,15 @@ void SafetensorsDir::OpenIndexed(const std::string& dir) {
       const auto listed = weight_map.find(name);
       if (listed == weight_map.end()) continue;
       if (listed->second != file_name) {
-        Fail(file->path(), "tensor " + Printable(name) + ": " + source_ + " has it in " +
-                               Printable(listed->second));
+        Fail(file->path(), "tensor " + NameInMessage(name) + ": " + source_ + " has it in " +
+                               NameInMessage(listed->second));
       }
       tensors_[name] = {file, &entry};
     }
   }
   for (const auto& [name, file_name] : weight_map) {
     if (!tensors_.contains(name))
-      Fail(source_, "tensor " + Printable(name) + ": not in " + file_name);
+      Fail(source_, "tensor " + NameInMessage(name) + ": not in " + file_name);
   }
 }
 

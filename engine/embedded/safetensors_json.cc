@@ -22,7 +22,7 @@ Json ParseObject(std::string_view text, const std::string& path, const std::stri
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed).second) {
-      Fail(path, part + "\"" + Printable(parsed.get<std::string>()) + "\" appears twice");
+      Fail(path, part + "\"" + NameInMessage(parsed.get<std::string>()) + "\" appears twice");
     }
     return true;
   };
@@ -45,11 +45,11 @@ uint64_t Offset(const Json& offsets, size_t i, const std::string& path, const st
 }
 
 HeaderTensor ReadTensor(const std::string& name, const Json& value, const std::string& path) {
-  const std::string place = "tensor " + Printable(name) + ": ";
+  const std::string place = "tensor " + NameInMessage(name) + ": ";
   if (!value.is_object()) Fail(path, place + "not an object");
   for (const auto& [key, unused] : value.items()) {
     if (key != "dtype" && key != "shape" && key != "data_offsets") {
-      Fail(path, place + "unknown field \"" + Printable(key) + "\"");
+      Fail(path, place + "unknown field \"" + NameInMessage(key) + "\"");
     }
   }
   for (const char* field : {"dtype", "shape", "data_offsets"}) {
@@ -104,13 +104,13 @@ std::map<std::string, std::string> ParseSafetensorsIndex(std::string_view text,
   std::map<std::string, std::string> weight_map;
   for (const auto& [name, file_name] : found->items()) {
     if (!file_name.is_string())
-      Fail(path, "tensor " + Printable(name) + ": its file is not a string");
+      Fail(path, "tensor " + NameInMessage(name) + ": its file is not a string");
     weight_map[name] = file_name.get<std::string>();
   }
   return weight_map;
 }
 
-std::string Printable(std::string_view text) {
+std::string NameInMessage(std::string_view text) {
   std::string printable(text.substr(0, 200));
   for (char& c : printable) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';

@@ -27,7 +27,7 @@ std::map<std::string, std::string> ParseSafetensorsIndex(std::string_view text,
                                                          const std::string& path);
 
 /// `text` from a file, fit for one line of a message: control characters as '?', at most 200 bytes.
-std::string Printable(std::string_view text);
+std::string NameInMessage(std::string_view text);
 
 /// "[2, 3]"
 std::string ShapeText(const std::vector<int64_t>& shape);
