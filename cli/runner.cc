@@ -15,13 +15,12 @@
 namespace detcheck {
 namespace {
 
-// Whether the answers stop where `stop` fell rather than where the plan says.
+// Whether some answer stops where `stop` fell rather than where the plan says.
 bool WasCutOff(const Step& step, const StepRecord& record) {
   for (size_t i = 0; i < record.completions.size(); ++i) {
-    const bool aborted = record.completions[i].finish_reason == FinishReason::kAbort;
-    if (aborted && !step.items[i].abort_after_tokens) return true;
+    if (WasCutOff(step.items[i], record.completions[i])) return true;
   }
-  return record.completions.size() < step.items.size();
+  return false;
 }
 
 }  // namespace
@@ -115,7 +114,7 @@ Runner::Outcome Runner::Attempt(int step_idx) {
   }
   record.launch = launch_;
   record.ended_s = Seconds();
-  if (stop_ && (record.error || (step.kind == StepKind::kBatch && WasCutOff(step, record)))) {
+  if (stop_ && (record.error || WasCutOff(step, record))) {
     End(RunEnd::kInterrupted, "interrupted");
     if (record.completions.empty()) return Outcome::kHopeless;
     record.voided = "interrupted";
@@ -135,8 +134,8 @@ void Runner::Execute(const Step& step, StepRecord* record) {
       break;
     }
     case StepKind::kRestart:
-      ++launch_;
       backend_->Restart();
+      ++launch_;
       break;
     case StepKind::kBatch:
       ExecuteBatch(step, record);

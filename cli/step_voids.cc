@@ -14,13 +14,19 @@ std::optional<std::string> WhyVoidItem(int item, const PlannedItem& planned,
   if (completion.finish_reason == FinishReason::kError) {
     return fmt::format("item {} failed: {}", item, completion.error);
   }
-  if (completion.finish_reason == FinishReason::kAbort && !planned.abort_after_tokens) {
+  if (WasCutOff(planned, completion)) {
     return fmt::format("item {} was cancelled by the target", item);
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+bool WasCutOff(const PlannedItem& planned, const Completion& completion) {
+  if (completion.finish_reason != FinishReason::kAbort) return false;
+  return !planned.abort_after_tokens ||
+         static_cast<int>(completion.token_ids.size()) < *planned.abort_after_tokens;
+}
 
 std::optional<std::string> WhyVoid(const Step& step, const StepRecord& record) {
   const size_t num_answers = std::min(step.items.size(), record.completions.size());

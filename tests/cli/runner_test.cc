@@ -176,6 +176,21 @@ TEST(Runner, AnItemThatFailsVoidsItsStep) {
   EXPECT_THAT(run.transcript.records[6].completions, SizeIs(2));
 }
 
+TEST(Runner, AnAbortThatWasAskedForCounts) {
+  SmallPlan small;
+  Step& step = small.AddBatch(2);
+  step.items[0].abort_after_tokens = 3;
+  step.items[1].release = {Release::Kind::kAfterTokens, 0, 2};
+  FakeBackend backend = Fake(Fault::kNone);
+  const TestRun run = RunPlan(small.plan, &backend);
+  ASSERT_THAT(run.transcript.records, SizeIs(1));
+  const StepRecord& record = run.transcript.records[0];
+  EXPECT_FALSE(record.voided) << *record.voided;
+  EXPECT_THAT(record.completions[0].token_ids, SizeIs(3));
+  EXPECT_EQ(record.completions[0].finish_reason, FinishReason::kAbort);
+  EXPECT_THAT(record.completions[1].token_ids, SizeIs(8));
+}
+
 TEST(Runner, ATargetThatStaysAwayEndsTheRun) {
   SmallPlan small;
   for (int i = 0; i < 10; ++i) small.AddBatch(1);
