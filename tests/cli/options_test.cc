@@ -19,6 +19,7 @@ Options Parse(const std::string& line) {
   std::vector<std::string> words = {"detcheck"};
   for (std::string word; stream >> word;) words.push_back(word == "''" ? "" : word);
   std::vector<const char*> argv;
+  argv.reserve(words.size());
   for (const std::string& word : words) argv.push_back(word.c_str());
   return ParseOptions(static_cast<int>(argv.size()), argv.data());
 }
