@@ -72,7 +72,8 @@ std::string Filled(std::string_view page,
 std::string RenderHtml(const Report& report) {
   const std::vector<HtmlCell> cells = CollectCells(report);
   std::string script;
-  for (const std::string_view part : {kDataJs, kPictureJs, kCompareJs, kPageJs}) script += part;
+  for (const std::string_view part : {kDataJs, kBandsJs, kPictureJs, kCompareJs, kPageJs})
+    script += part;
   return Filled(kPageHtml, {{"policy", Policy(kPageCss, script)},
                             {"title", Escaped(TitleOf(report))},
                             {"style", std::string(kPageCss)},

@@ -11,6 +11,7 @@ extern const std::string_view kPageCss;
 extern const std::string_view kPageHtml;
 extern const std::string_view kPageJs;
 extern const std::string_view kDataJs;
+extern const std::string_view kBandsJs;
 extern const std::string_view kPictureJs;
 extern const std::string_view kCompareJs;
 

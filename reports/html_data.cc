@@ -1,12 +1,11 @@
 #include "reports/html_data.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "reports/attribution.h"
 #include "reports/console_words.h"
 #include "reports/json_text.h"
 #include "reports/packed_logprobs.h"
@@ -158,7 +157,9 @@ class DataWriter {
     const Divergence& divergence = *variant.divergence;
     const Completion& expected = *cell.samples[cell.reference].answer;
     const Completion& actual = *cell.samples[variant.first].answer;
-    if (divergence.cause != Cause::kNone) json_.Field("cause", ToString(divergence.cause));
+    if (divergence.cause != Cause::kNone) {
+      json_.Field("cause", ToString(divergence.cause) + ": " + CauseInWords(divergence.cause));
+    }
     json_.Field("index", divergence.index);
     json_.Field("lp_index", divergence.first_logprob_index);
     WriteTops("ref_tops", expected, divergence);

@@ -16,7 +16,9 @@ namespace {
 
 /// Distinct answers of one request that are listed; the others are counted.
 constexpr size_t kMaxListedVariants = 40;
-constexpr int kBarWidth = 100;
+constexpr double kBarWidth = 100.0;
+constexpr double kMinPieceWidth = 2.0;
+constexpr double kPieceGap = 0.6;
 
 using Cells = std::map<const RequestJudgement*, std::pair<size_t, const HtmlCell*>>;
 
@@ -34,25 +36,36 @@ void AppendLabelled(std::string_view lines, HtmlText* html) {
   }
 }
 
-// How many samples gave each distinct output, as a bar: that of the reference first.
+std::string_view KindOf(const HtmlVariant& variant) {
+  if (!variant.divergence) return "same";
+  if (variant.divergence->index) return "token";
+  return variant.divergence->first_logprob_index ? "logprob" : "same";
+}
+
+// How many samples gave each distinct answer, as a bar: that of the reference first. Small pieces
+// of one kind are one.
 void AppendBar(const HtmlCell& cell, HtmlText* html) {
   html->Open("svg", {{"class", "bar"},
                      {"viewBox", fmt::format("0 0 {} 10", kBarWidth)},
                      {"preserveAspectRatio", "none"},
                      {"aria-hidden", "true"}});
-  const double unit = static_cast<double>(kBarWidth) / static_cast<double>(cell.samples.size());
-  double x = 0.0;
-  for (const HtmlVariant& variant : cell.variants) {
-    const double width = unit * static_cast<double>(variant.samples.size());
-    const bool tokens_differ = variant.divergence && variant.divergence->index;
-    const bool logprobs_differ = variant.divergence && variant.divergence->first_logprob_index;
+  const double unit = kBarWidth / static_cast<double>(cell.samples.size());
+  double begin = 0.0;
+  double end = 0.0;
+  for (auto variant = cell.variants.begin(); variant != cell.variants.end(); ++variant) {
+    end += unit * static_cast<double>(variant->samples.size());
+    const auto next = variant + 1;
+    if (next != cell.variants.end() && end - begin < kMinPieceWidth &&
+        KindOf(*next) == KindOf(*variant)) {
+      continue;
+    }
     html->Element("rect",
-                  {{"class", tokens_differ ? "token" : (logprobs_differ ? "logprob" : "same")},
-                   {"x", fmt::format("{:.3f}", x)},
-                   {"width", fmt::format("{:.3f}", width)},
+                  {{"class", KindOf(*variant)},
+                   {"x", fmt::format("{:.2f}", begin)},
+                   {"width", fmt::format("{:.2f}", std::max(end - begin - kPieceGap, kPieceGap))},
                    {"height", "10"}},
                   "");
-    x += width;
+    begin = end;
   }
   html->Close("svg");
 }
@@ -108,8 +121,10 @@ void AppendVariants(const Report& report, const HtmlCell& cell, HtmlText* html) 
 
 class ModeSection {
  public:
-  ModeSection(const Report& report, const ModeJudgement& mode, const Cells& cells, HtmlText* html)
-      : report_(report), mode_(mode), cells_(cells), html_(*html) {}
+  /// The first failure of the page is shown open: `any_open` is set with it.
+  ModeSection(const Report& report, const ModeJudgement& mode, const Cells& cells, bool* any_open,
+              HtmlText* html)
+      : report_(report), mode_(mode), cells_(cells), any_open_(any_open), html_(*html) {}
 
   void Append() {
     const std::string name = ToString(mode_.mode);
@@ -158,7 +173,12 @@ class ModeSection {
 
   void AppendRequest(const RequestJudgement& request) {
     const auto found = cells_.find(&request);
-    html_.Open("details", {{"class", "request"}});
+    if (request.verdict == Verdict::kFail && request.subject && !*any_open_) {
+      *any_open_ = true;
+      html_.Open("details", {{"class", "request"}, {"open", ""}});
+    } else {
+      html_.Open("details", {{"class", "request"}});
+    }
     html_.Open("summary");
     AppendBadge(request.verdict, &html_);
     html_.Element("span", {{"class", "id"}}, report_.plan.requests[request.request].id);
@@ -190,6 +210,7 @@ class ModeSection {
   const Report& report_;
   const ModeJudgement& mode_;
   const Cells& cells_;
+  bool* const any_open_;
   HtmlText& html_;
 };
 
@@ -198,8 +219,9 @@ class ModeSection {
 void AppendRequests(const Report& report, const std::vector<HtmlCell>& cells, HtmlText* html) {
   Cells by_request;
   for (size_t i = 0; i < cells.size(); ++i) by_request[cells[i].judgement] = {i, &cells[i]};
+  bool any_open = false;
   for (const ModeJudgement& mode : report.judgement.modes) {
-    ModeSection(report, mode, by_request, html).Append();
+    ModeSection(report, mode, by_request, &any_open, html).Append();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,8 +53,8 @@ std::string SentenceOf(const ModeJudgement& mode, int num_launches) {
     return mode.reasons.empty() ? "unsupported" : "unsupported: " + mode.reasons.front();
   }
   if (mode.verdict == Verdict::kPass) return BoundInWords(mode.num_batches, num_launches);
-  return Several(static_cast<size_t>(mode.num_batches), "distinct composition") +
-         " ran; no bound, as the mode did not pass";
+  return fmt::format("{} distinct {} ran; no bound, as the mode did not pass", mode.num_batches,
+                     mode.num_batches == 1 ? "batch" : "batches");
 }
 
 void AppendVaried(const Report& report, HtmlText* html) {
@@ -89,16 +90,22 @@ std::string SamplingInWords(const Sampling& sampling) {
                      sampling.top_p, sampling.top_k, sampling.min_p, sampling.seed);
 }
 
-// The distinct values of one property of all planned requests, as words.
-template <typename InWords>
-std::string OfAllRequests(const Plan& plan, const InWords& in_words) {
-  std::vector<std::string> distinct;
-  for (const PlannedRequest& request : plan.requests) {
-    std::string words = in_words(request);
-    if (std::find(distinct.begin(), distinct.end(), words) != distinct.end()) continue;
-    if (distinct.size() == kMaxListedValues) return fmt::format("{}, …", fmt::join(distinct, "; "));
-    distinct.push_back(std::move(words));
+std::set<int> SubjectsOf(const Plan& plan) {
+  std::set<int> subjects;
+  for (const Step& step : plan.steps) {
+    for (const PlannedItem& item : step.items) {
+      if (item.subject && step.arm != Arm::kPrepare) subjects.insert(item.request);
+    }
   }
+  return subjects;
+}
+
+// The distinct values of one property of all fixtures, as words.
+template <typename InWords>
+std::string OfAllFixtures(const Plan& plan, const InWords& in_words) {
+  std::set<std::string> distinct;
+  for (const int subject : SubjectsOf(plan)) distinct.insert(in_words(plan.requests[subject]));
+  if (distinct.size() > kMaxListedValues) return fmt::format("{} settings", distinct.size());
   return fmt::format("{}", fmt::join(distinct, "; "));
 }
 
@@ -112,10 +119,10 @@ void AppendHeld(const Report& report, HtmlText* html) {
     fact(name, value ? fmt::format("{}", *value) : "not known");
   };
   fact("Criterion", ToString(report.plan.criterion.kind));
-  fact("Sampling", OfAllRequests(report.plan, [](const PlannedRequest& request) {
+  fact("Sampling of fixtures", OfAllFixtures(report.plan, [](const PlannedRequest& request) {
          return SamplingInWords(request.sampling);
        }));
-  fact("New tokens", OfAllRequests(report.plan, [](const PlannedRequest& request) {
+  fact("New tokens of fixtures", OfAllFixtures(report.plan, [](const PlannedRequest& request) {
          return fmt::format("{}{}", request.max_new_tokens,
                             request.ignore_eos ? "" : " or up to the end of sequence");
        }));

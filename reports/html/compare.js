@@ -12,17 +12,25 @@ function element(name, attributes, ...children) {
 
 /** The fewest digits that tell the number from its neighbours of the same width. */
 function digits(number, isFloat32) {
-  if (!isFloat32 || !Number.isFinite(number)) return String(number);
-  for (let precision = 1; precision < 9; ++precision) {
-    if (Math.fround(Number(number.toPrecision(precision))) === number) {
-      return number.toPrecision(precision);
-    }
+  let text = String(number);
+  for (let precision = 1; isFloat32 && precision <= 9; ++precision) {
+    text = number.toPrecision(precision);
+    if (Math.fround(Number(text)) === number) break;
   }
-  return number.toPrecision(9);
+  return text.replace("-", "−");
 }
 
 function nats(number) {
   return Number(number.toPrecision(4)).toString();
+}
+
+function signed(number) {
+  return (number < 0 ? "−" : "+") + nats(Math.abs(number));
+}
+
+/** For what may be wider than the screen. */
+function scrolling(table, name) {
+  return element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": name }, table);
 }
 
 class Compare {
@@ -106,7 +114,7 @@ class Compare {
     const table = element("table", { class: "strip" },
       element("caption", {}, "Token IDs around the position"),
       element("thead", {}, head), element("tbody", {}, ...rows));
-    return element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Tokens" }, table);
+    return scrolling(table, "Tokens");
   }
 
   logprobMark(i, differs, marks) {
@@ -115,8 +123,7 @@ class Compare {
     if (a === undefined || b === undefined) return element("td", { class: marks }, "–");
     if (differs) return element("td", { class: marks }, "≠ token");
     if (Object.is(a, b)) return element("td", { class: marks }, "=");
-    const sign = b > a ? "+" : "−";
-    return element("td", { class: `${marks} drifts` }, `${sign}${Math.abs(b - a).toPrecision(2)}`);
+    return element("td", { class: `${marks} drifts` }, signed(Number((b - a).toPrecision(2))));
   }
 
   texts() {
@@ -144,14 +151,14 @@ class Compare {
     for (const { id, logprob } of actual) known.set(id, [known.get(id)?.[0], logprob]);
     for (const [id, [a, b]] of known) body.append(this.candidateRow(id, a, b, isFloat32));
     table.append(body);
-    return table;
+    return scrolling(table, "Candidates");
   }
 
   candidateRow(id, a, b, isFloat32) {
     const chosen = (ids) => (ids[this.position] === id ? " ● chosen" : "");
     const number = (value) => (value === undefined ? "not told" : digits(value, isFloat32));
     const difference = a === undefined || b === undefined ? "–"
-      : Object.is(a, b) ? "same bits" : nats(b - a);
+      : Object.is(a, b) ? "same bits" : signed(b - a);
     const isChosen = chosen(this.base.ids) || chosen(this.ownIds());
     return element("tr", { class: isChosen ? "chosen" : "" },
       element("th", { scope: "row" }, `token ${id}`),

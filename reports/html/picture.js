@@ -1,13 +1,13 @@
 // The picture: a row for each sample, a column for each output position. Only what is in view is
 // drawn, and rows of one answer are drawn as one band, so that the number of samples costs nothing.
 
-const ROW_PX = 16;
 const AXIS_PX = 20;
-const ROOM_PX = 420;
-const MIN_COLUMN_PX = 3;
-const MAX_COLUMN_PX = 14;
-/** Least height of an answer where all are shown at once: a rare one must not vanish. */
-const MIN_BAND_PX = 13;
+const MIN_COLUMN_PX = 1.6;
+const MAX_COLUMN_PX = 28;
+/** Least height of a row that can have a label. */
+const LABEL_PX = 12;
+/** Least side of the cursor. */
+const CURSOR_PX = 7;
 /** Most rows that are shown one by one from the start. */
 const MAX_READABLE_ROWS = 26;
 
@@ -34,7 +34,7 @@ class Picture {
     this.row = cell.reference;
     this.position = 0;
     this.build(host);
-    this.goTo(this.nextPlace(-1) ?? { row: this.row, position: 0 });
+    this.goTo(this.firstPlace() ?? { row: this.row, position: 0 });
     new ResizeObserver(() => this.layOut()).observe(this.frame);
     this.layOut();
     this.scrollToCursor();
@@ -55,7 +55,7 @@ class Picture {
     });
     const next = element("button", { type: "button" }, "Next divergence (d)");
     next.addEventListener("click", () => this.jump());
-    next.disabled = this.nextPlace(-1) === null;
+    next.disabled = this.firstPlace() === null;
     this.canvas = element("canvas", { "aria-hidden": true });
     this.sizer = element("div", { class: "sizer" }, this.canvas);
     const { numRows, numPositions, variants } = this.cell;
@@ -84,56 +84,15 @@ class Picture {
     this.gutter = width < 520 ? 74 : 150;
     this.column = (width - this.gutter - 8) / numPositions;
     this.column = Math.min(MAX_COLUMN_PX, Math.max(MIN_COLUMN_PX, this.column));
-    const height = Math.ceil(this.layOutBands()) + AXIS_PX;
+    this.bands = new Bands(this.cell, this.fit);
+    const height = Math.ceil(this.bands.height) + AXIS_PX;
     this.sizer.style.width = `${Math.floor(this.gutter + numPositions * this.column + 4)}px`;
     this.sizer.style.height = `${height}px`;
     const isWide = this.gutter + numPositions * this.column > width;
     this.frame.style.height = `${Math.min(height, ROOM_PX + AXIS_PX) + (isWide ? 20 : 6)}px`;
-    this.density.textContent = this.fit ? "Show rows to read" : "Show all rows at once";
+    this.density.textContent = this.fit ? "Larger rows" : "Fit all rows";
     this.density.disabled = numRows * ROW_PX <= ROOM_PX;
     this.draw();
-  }
-
-  /** Gives every answer its top and the height of its rows; returns the height of them all. */
-  layOutBands() {
-    const { numRows, variants } = this.cell;
-    const least = Math.min(MIN_BAND_PX, ROOM_PX / variants.length);
-    const spare = ROOM_PX - least * variants.length;
-    let top = 0;
-    this.bands = variants.map(({ start, count }) => {
-      const share = least + (spare * count) / numRows;
-      const height = this.fit ? Math.min(share, count * ROW_PX) : count * ROW_PX;
-      const band = { start, top, row: height / count };
-      top += height;
-      return band;
-    });
-    return top;
-  }
-
-  /** The band that holds the row, or with "top" the height, `value`. */
-  bandAt(key, value) {
-    let low = 0;
-    let high = this.bands.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.bands[middle][key] <= value) low = middle;
-      else high = middle - 1;
-    }
-    return this.bands[low];
-  }
-
-  rowAt(height) {
-    const band = this.bandAt("top", height);
-    return band.start + Math.floor((height - band.top) / band.row);
-  }
-
-  topOf(row) {
-    const band = this.bandAt("start", row);
-    return band.top + (row - band.start) * band.row;
-  }
-
-  rowHeightOf(row) {
-    return this.bandAt("start", row).row;
   }
 
   readColors() {
@@ -159,12 +118,14 @@ class Picture {
     this.context = context;
     this.left = this.frame.scrollLeft;
     this.top = this.frame.scrollTop;
-    const first = this.rowAt(this.top);
-    const end = Math.min(this.cell.numRows, this.rowAt(this.top + height - AXIS_PX) + 1);
-    this.drawBands(first, end);
+    const first = this.bands.rowAt(this.top);
+    const end = Math.min(this.cell.numRows, this.bands.rowAt(this.top + height - AXIS_PX) + 1);
+    const views = this.viewsOf(first, end);
+    for (const view of views) this.drawBand(view);
+    this.drawCursor();
+    for (const view of views) this.drawMarks(view);
     this.drawGutter(first, end);
     this.drawAxis(width);
-    this.drawCursor();
   }
 
   x(position) {
@@ -172,33 +133,33 @@ class Picture {
   }
 
   y(row) {
-    const { count, start } = this.cell.variants.at(-1);
-    const height = row < start + count ? this.topOf(row) : this.topOf(row - 1) + this.rowHeightOf(row - 1);
-    return AXIS_PX + height - this.top;
+    return AXIS_PX + this.bands.topOf(row) - this.top;
   }
 
-  drawBands(first, end) {
+  /** What of each answer lies in rows [first, end): [{variant, begin, stop}, …]. */
+  viewsOf(first, end) {
+    const views = [];
     let drawnTo = 0;
     for (const variant of this.cell.variants) {
       const begin = Math.max(first, variant.start);
       const stop = Math.min(end, variant.start + variant.count);
       // Thousands of answers in hundreds of lines of the screen: one for each line.
-      if (begin >= stop || this.y(stop) < drawnTo + 0.5) continue;
-      this.drawBand(variant, begin, stop);
+      if (begin >= stop || this.y(stop) < drawnTo + 0.9) continue;
+      views.push({ variant, begin, stop });
       drawnTo = this.y(stop);
     }
+    return views;
   }
 
-  /** Rows [begin, stop) of one answer. Runs of equal positions are one rectangle. */
-  drawBand(variant, begin, stop) {
+  /** Rows of one answer. Runs of equal positions are one rectangle. */
+  drawBand({ variant, begin, stop }) {
     const { context } = this;
-    const rowHeight = this.rowHeightOf(begin);
-    const gap = rowHeight >= 6 ? 1 : 0;
+    const gap = this.bands.rowHeightOf(begin) >= 6 ? 1 : 0;
     const groups = this.cell.samples.len || gap ? this.singleRows(begin, stop) : [[begin, stop]];
     for (const [from, to] of groups) {
       const length = Math.min(this.cell.lengthOf(from), variant.codes.length);
-      const top = this.y(from);
-      const height = Math.max((to - from) * rowHeight - gap, 0.5);
+      const top = Math.round(this.y(from));
+      const height = Math.max(Math.round(this.y(to)) - top - gap, 1);
       for (let i = 0; i < length;) {
         let end = i + 1;
         while (end < length && variant.codes[end] === variant.codes[i]) ++end;
@@ -207,9 +168,8 @@ class Picture {
         i = end;
       }
     }
-    this.drawMarks(variant, this.y(begin), this.y(stop));
-    if (variant.start === begin && begin > 0) {
-      const output = this.cell.variants[this.cell.variants.indexOf(variant) - 1].output;
+    if (variant.start === begin && begin > 0 && this.y(stop) - this.y(begin) >= 6) {
+      const { output } = this.cell.variantOf(begin - 1);
       context.fillStyle = this.ink;
       context.globalAlpha = output === variant.output ? 0.35 : 1;
       context.fillRect(0, this.y(begin) - 1, this.x(this.cell.numPositions), 1);
@@ -221,35 +181,35 @@ class Picture {
     return Array.from({ length: stop - begin }, (_, i) => [begin + i, begin + i + 1]);
   }
 
-  drawMarks(variant, top, bottom) {
+  /** Where an answer leaves the reference: ◆ by token, with a line through its rows, ○ by logprob. */
+  drawMarks({ variant, begin, stop }) {
     const { context } = this;
+    const top = this.y(begin);
+    const bottom = this.y(stop);
+    const isHigh = bottom - top >= 9;
     const middle = Math.min((top + bottom) / 2, top + ROW_PX / 2);
-    context.strokeStyle = this.paper;
-    for (const [place, isToken] of [[variant.lp_index, false], [variant.index, true]]) {
-      if (place === undefined) continue;
-      const x = this.x(place) + (isToken ? 0 : this.column / 2);
-      context.fillStyle = this.ink;
-      if (isToken) context.fillRect(x - 1, top, 2, bottom - top - 1);
-      if (bottom - top < 9) continue;
+    context.lineWidth = 1.5;
+    if (variant.lp_index !== undefined && isHigh) {
       context.beginPath();
-      if (isToken) {
-        context.moveTo(x, middle - 5);
-        context.lineTo(x + 5, middle);
-        context.lineTo(x, middle + 5);
-        context.lineTo(x - 5, middle);
-        context.closePath();
-        context.lineWidth = 1.5;
-        context.fill();
-        context.strokeStyle = this.paper;
-      } else {
-        context.arc(x, middle, 3.5, 0, 2 * Math.PI);
-        context.fillStyle = this.paper;
-        context.fill();
-        context.strokeStyle = this.ink;
-        context.lineWidth = 1.5;
-      }
-      context.stroke();
+      context.arc(this.x(variant.lp_index) + this.column / 2, middle, 3.5, 0, 2 * Math.PI);
+      this.fillAndStroke(this.paper, this.ink);
     }
+    if (variant.index === undefined) return;
+    const x = this.x(variant.index);
+    context.fillStyle = this.ink;
+    context.fillRect(x - 1, top, 2, Math.max(bottom - top - 1, 1));
+    if (!isHigh) return;
+    context.beginPath();
+    for (const [dx, dy] of [[0, -5], [5, 0], [0, 5], [-5, 0]]) context.lineTo(x + dx, middle + dy);
+    context.closePath();
+    this.fillAndStroke(this.ink, this.paper);
+  }
+
+  fillAndStroke(fill, stroke) {
+    this.context.fillStyle = fill;
+    this.context.fill();
+    this.context.strokeStyle = stroke;
+    this.context.stroke();
   }
 
   labelOf(row) {
@@ -276,6 +236,8 @@ class Picture {
     context.fillStyle = this.paper;
     context.fillRect(0, 0, this.gutter - 4, this.canvas.height);
     context.fillStyle = this.ink;
+    const rowHeight = this.bands.rowHeightOf(this.row);
+    context.fillRect(0, this.y(this.row), 3, Math.max(rowHeight, 3));
     for (const { name, start, count } of this.cell.variants) {
       const top = Math.max(this.y(start), AXIS_PX);
       const bottom = this.y(start + count);
@@ -283,14 +245,14 @@ class Picture {
       context.font = "bold 11px system-ui, sans-serif";
       context.fillText(name, 6, Math.min(top + 8, (top + bottom) / 2 + 1));
       context.font = "11px system-ui, sans-serif";
-      if (this.rowHeightOf(start) < 10) {
+      if (this.bands.rowHeightOf(start) < LABEL_PX) {
         const words = this.bandLabel(start, count);
         context.fillText(words, 32, Math.min(top + 8, (top + bottom) / 2 + 1), this.gutter - 38);
       }
     }
     for (let row = first; row < end; ++row) {
-      const height = this.rowHeightOf(row);
-      if (height < 10) {
+      const height = this.bands.rowHeightOf(row);
+      if (height < LABEL_PX) {
         row = this.cell.variantOf(row).start + this.cell.variantOf(row).count - 1;
         continue;
       }
@@ -316,37 +278,40 @@ class Picture {
 
   drawCursor() {
     const { context } = this;
-    const x = this.x(this.position);
-    if (x < this.gutter - 2) return;
-    const width = Math.max(this.column, 3);
-    const height = Math.max(this.rowHeightOf(this.row), 3);
-    const y = this.y(this.row);
-    if (y + height <= AXIS_PX) return;
+    const rowHeight = this.bands.rowHeightOf(this.row);
+    const width = Math.max(this.column, CURSOR_PX);
+    const height = Math.max(rowHeight, CURSOR_PX);
+    const x = this.x(this.position) + (this.column - width) / 2;
+    const y = this.y(this.row) + (rowHeight - height) / 2;
     context.lineWidth = 4;
     context.strokeStyle = this.paper;
-    context.strokeRect(x - 1, y - 1, width + 2, height + 1);
+    context.strokeRect(x, y, width, height - 1);
     context.lineWidth = 2;
     context.strokeStyle = this.ink;
-    context.strokeRect(x - 1, y - 1, width + 2, height + 1);
-    context.fillStyle = this.ink;
-    context.fillRect(this.gutter - 4, y, 3, height);
+    context.strokeRect(x, y, width, height - 1);
   }
 
-  /** The first place after `row` at which an answer leaves the reference; null: there is none. */
-  nextPlace(row) {
-    const leaving = this.cell.variants.filter((v) => Cell.placeOf(v) !== undefined);
-    const next = leaving.find((variant) => variant.start > row) ?? leaving[0];
-    return next === undefined ? null : { row: next.start, position: Cell.placeOf(next) };
+  leaving() {
+    return this.cell.variants.filter((variant) => Cell.placeOf(variant) !== undefined);
   }
 
+  /** The earliest token that differs, else the earliest logprob; null: neither does. */
+  firstPlace() {
+    const rank = (v) => (v.index === undefined ? this.cell.numPositions : 0) + Cell.placeOf(v);
+    const [first] = this.leaving().sort((a, b) => rank(a) - rank(b));
+    return first === undefined ? null : { row: first.start, position: Cell.placeOf(first) };
+  }
+
+  /** To where the next answer below leaves the reference; from the last one to the first. */
   jump() {
-    const place = this.nextPlace(this.row);
-    if (place !== null) this.goTo(place);
+    const leaving = this.leaving();
+    const next = leaving.find((variant) => variant.start > this.row) ?? leaving[0];
+    if (next !== undefined) this.goTo({ row: next.start, position: Cell.placeOf(next) });
   }
 
   onKey(event) {
     if (event.altKey || event.metaKey) return;
-    const page = Math.max(1, Math.floor(this.frame.clientHeight / this.rowHeightOf(this.row)) - 2);
+    const page = Math.max(1, Math.floor(this.frame.clientHeight / this.bands.rowHeightOf(this.row)) - 2);
     const { numRows, numPositions } = this.cell;
     const far = event.ctrlKey;
     const moves = {
@@ -372,7 +337,7 @@ class Picture {
     const y = event.clientY - box.top;
     if (x >= this.frame.clientWidth || y >= this.frame.clientHeight || y < AXIS_PX) return;
     const position = Math.floor((x - this.gutter + this.left) / this.column);
-    const row = this.rowAt(y - AXIS_PX + this.top);
+    const row = this.bands.rowAt(y - AXIS_PX + this.top);
     this.goTo({ row, position: x < this.gutter ? this.position : position });
   }
 
@@ -386,8 +351,8 @@ class Picture {
 
   scrollToCursor() {
     const { frame } = this;
-    const top = this.topOf(this.row);
-    const room = frame.clientHeight - AXIS_PX - this.rowHeightOf(this.row);
+    const top = this.bands.topOf(this.row);
+    const room = frame.clientHeight - AXIS_PX - this.bands.rowHeightOf(this.row);
     frame.scrollTop = Math.min(Math.max(frame.scrollTop, top - room), top);
     const left = this.position * this.column;
     const wide = frame.clientWidth - this.gutter - this.column;
