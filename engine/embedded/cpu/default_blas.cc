@@ -8,6 +8,13 @@
 #include "engine/base/error.h"
 #include "engine/embedded/cpu/dispatch.h"
 
+#if defined(__SANITIZE_THREAD__)
+// OpenBLAS is not instrumented, so its own synchronisation cannot be seen.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:libopenblas.so";
+}
+#endif
+
 namespace detcheck::cpu {
 namespace {
 
