@@ -179,11 +179,12 @@ void AppendModeRow(const ModeJudgement& mode, int num_launches, HtmlText* html) 
   AppendCell("Samples", fmt::format("{}", counts.num_samples), html);
   AppendCell("Batches", fmt::format("{}", mode.num_batches), html);
   AppendCell("Formed sizes",
-             mode.formed_sizes.empty() ? "not known"
+             mode.formed_sizes.empty() ? (mode.num_batches == 0 ? "–" : "not known")
                                        : fmt::format("{}", fmt::join(mode.formed_sizes, ", ")),
              html);
   AppendCell("Bound",
              mode.verdict == Verdict::kPass ? BoundInWords(mode.num_batches, num_launches)
+             : mode.num_batches == 0        ? "–"
                                             : "none: the mode did not pass",
              html);
   html->Close("tr");

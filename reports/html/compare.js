@@ -30,7 +30,8 @@ function signed(number) {
 
 /** For what may be wider than the screen. */
 function scrolling(table, name) {
-  return element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": name }, table);
+  const attributes = { class: "scrolls", tabindex: 0, role: "group", "aria-label": name };
+  return element("div", attributes, table);
 }
 
 class Compare {
@@ -49,8 +50,11 @@ class Compare {
     this.base = cell.variants[0];
     this.expected = traceOf(this.base);
     this.actual = traceOf(this.variant);
-    const parts = [this.heading(), this.strip(), this.texts(), this.candidates(), this.composition()];
+    const strip = this.strip();
+    const parts = [this.heading(), strip, this.texts(), this.candidates(), this.composition()];
     this.host.replaceChildren(...parts.filter((part) => part !== null));
+    const here = strip.querySelector(".here");
+    strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
     return this.sentence();
   }
 
@@ -79,7 +83,8 @@ class Compare {
     const b = this.actual?.[this.position];
     if (a === undefined || b === undefined) return "";
     if (this.base.ids[this.position] !== this.variant.ids[this.position]) return "";
-    return Object.is(a, b) ? ", same logprob bits" : `, logprob differs by ${nats(Math.abs(b - a))}`;
+    if (Object.is(a, b)) return ", same logprob bits";
+    return `, logprob differs by ${nats(Math.abs(b - a))}`;
   }
 
   heading() {
@@ -141,10 +146,11 @@ class Compare {
     const actual = candidatesAt(this.variant.tops, this.position);
     if (expected === null || actual === null) return this.chosenOnly();
     const isFloat32 = this.expected instanceof Float32Array && this.actual instanceof Float32Array;
+    const columns = ["Candidate", "Expected", "Actual", "Difference"].map((name) =>
+      element("th", { scope: "col" }, name));
     const table = element("table", { class: "candidates" },
       element("caption", {}, this.gaps(expected, actual)),
-      element("thead", {}, element("tr", {}, ...["Candidate", "Expected", "Actual", "Difference"].map(
-        (name) => element("th", { scope: "col" }, name)))));
+      element("thead", {}, element("tr", {}, ...columns)));
     const body = element("tbody", {});
     const known = new Map();
     for (const { id, logprob } of expected) known.set(id, [logprob, undefined]);
@@ -206,11 +212,13 @@ class Compare {
       const who = report().requests[items[run.item]] ?? "?";
       const text = run.own ? `▸ item ${run.item}: ${who} ${what}`
         : `${run.count > 1 ? `${run.count} × ` : ""}${who} ${what}`;
-      list.append(element("li", { class: run.own ? "own" : run.tokens < 0 ? "" : "prefill" }, text));
+      const kind = run.own ? "own" : run.tokens < 0 ? "" : "prefill";
+      list.append(element("li", { class: kind }, text));
     }
     const num = found.rows.length / 2;
-    const title = `${name}: step ${found.step} of its batch, ${num} ${num === 1 ? "row" : "rows"}, ` +
-      `${tokens} ${tokens === 1 ? "token" : "tokens"}`;
+    const several = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+    const title = `${name}: step ${found.step} of its batch, ` +
+      `${several(num, "row")}, ${several(tokens, "token")}`;
     return element("div", {}, element("p", {}, title), list);
   }
 

@@ -45,7 +45,8 @@ class Picture {
     const legend = element("ul", { class: "legend", "aria-label": "Legend" });
     LEGEND.forEach(([, words], i) => legend.append(element("li", {}, this.swatches[i], words)));
     for (const [name, sign, words] of MARKS) {
-      legend.append(element("li", {}, element("b", { class: name, "aria-hidden": true }, sign), words));
+      const mark = element("b", { class: name, "aria-hidden": true }, sign);
+      legend.append(element("li", {}, mark, words));
     }
     this.density = element("button", { type: "button" });
     this.density.addEventListener("click", () => {
@@ -69,8 +70,9 @@ class Picture {
         "answers. Arrow keys move from cell to cell, d goes to the next divergence.",
     }, this.sizer);
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    const hint = "Click, or use the arrow keys, Page Up and Down, Home, End";
     const tools = element("div", { class: "tools" }, this.density, next,
-      element("span", { class: "hint" }, "Click, or use the arrow keys, Page Up and Down, Home, End"));
+      element("span", { class: "hint" }, hint));
     host.append(legend, tools, this.frame, this.readout);
     this.frame.addEventListener("scroll", () => this.draw());
     this.frame.addEventListener("keydown", (event) => this.onKey(event));
@@ -181,7 +183,7 @@ class Picture {
     return Array.from({ length: stop - begin }, (_, i) => [begin + i, begin + i + 1]);
   }
 
-  /** Where an answer leaves the reference: ◆ by token, with a line through its rows, ○ by logprob. */
+  /** Where an answer leaves the reference: ◆ by token, a line through its rows, ○ by logprob. */
   drawMarks({ variant, begin, stop }) {
     const { context } = this;
     const top = this.y(begin);
@@ -227,7 +229,8 @@ class Picture {
     const sizes = this.cell.samples.size.slice(start, start + count);
     const least = sizes.reduce((a, b) => Math.min(a, b));
     const most = sizes.reduce((a, b) => Math.max(a, b));
-    const range = most === 1 ? "alone" : least === most ? `batch ${most}` : `batch ${least}–${most}`;
+    const sizesInWords = least === most ? `batch ${most}` : `batch ${least}–${most}`;
+    const range = most === 1 ? "alone" : sizesInWords;
     return this.gutter < 100 ? `× ${count}` : `× ${count}  ${range}`;
   }
 
@@ -311,7 +314,8 @@ class Picture {
 
   onKey(event) {
     if (event.altKey || event.metaKey) return;
-    const page = Math.max(1, Math.floor(this.frame.clientHeight / this.bands.rowHeightOf(this.row)) - 2);
+    const inView = Math.floor(this.frame.clientHeight / this.bands.rowHeightOf(this.row));
+    const page = Math.max(1, inView - 2);
     const { numRows, numPositions } = this.cell;
     const far = event.ctrlKey;
     const moves = {
