@@ -30,18 +30,15 @@ int IndexOf(const Places& places, const SampleRef& ref) {
 }
 
 // The reference's output and trace come first, then those of the most samples.
-std::vector<HtmlVariant> Sorted(std::map<std::pair<int, int>, HtmlVariant> groups,
-                                const std::pair<int, int>& reference, const Classes& outputs) {
+void Sort(const std::pair<int, int>& reference, const Classes& outputs,
+          std::vector<HtmlVariant>* variants) {
   const auto rank = [&](const HtmlVariant& variant) {
     return std::tuple(variant.output != reference.first, -outputs.counts[variant.output],
                       variant.output, variant.trace != reference.second,
                       -std::ssize(variant.samples));
   };
-  std::vector<HtmlVariant> variants;
-  for (auto& [key, variant] : groups) variants.push_back(std::move(variant));
-  std::stable_sort(variants.begin(), variants.end(),
+  std::stable_sort(variants->begin(), variants->end(),
                    [&](const HtmlVariant& a, const HtmlVariant& b) { return rank(a) < rank(b); });
-  return variants;
 }
 
 void Group(HtmlCell* cell) {
@@ -60,7 +57,9 @@ void Group(HtmlCell* cell) {
     }
     variant.samples.push_back(sample);
   }
-  cell->variants = Sorted(std::move(groups), key_of(cell->reference), outputs);
+  cell->variants.reserve(groups.size());
+  for (auto& [key, variant] : groups) cell->variants.push_back(std::move(variant));
+  Sort(key_of(cell->reference), outputs, &cell->variants);
   cell->variants.front().first = cell->reference;
 }
 

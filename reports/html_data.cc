@@ -66,6 +66,7 @@ std::string BytesOf(const std::vector<TokenLogprob>& logprobs) {
 
 std::vector<TokenLogprob> ChosenOnly(const std::vector<TokenLogprob>& logprobs) {
   std::vector<TokenLogprob> chosen;
+  chosen.reserve(logprobs.size());
   for (const TokenLogprob& position : logprobs) chosen.push_back({position.logprob, {}});
   return chosen;
 }

@@ -6,10 +6,11 @@ function open(details) {
   const host = details.querySelector(":scope > .picture");
   if (host === null || host.childElementCount > 0) return;
   const cell = new Cell(Number(host.dataset.cell));
+  const above = element("div", {});
   const below = element("div", {});
+  host.append(above, below);
   const compare = new Compare(below, cell);
-  pictures.push(new Picture(host, cell, (row, position) => compare.show(row, position)));
-  host.append(below);
+  pictures.push(new Picture(above, cell, (row, position) => compare.show(row, position)));
 }
 
 function redraw() {

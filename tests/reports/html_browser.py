@@ -176,8 +176,11 @@ class Browser:
         """Loads the file; returns how many seconds it took, to its first frame after load."""
         begin = time.monotonic()
         self.load(path)
-        self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        self.next_frame()
         return time.monotonic() - begin
+
+    def next_frame(self):
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     def evaluate(self, script):
         """The value of a JavaScript expression, awaited where it is a promise."""
@@ -207,6 +210,9 @@ class Browser:
             "Emulation.setEmulatedMedia",
             features=[{"name": "prefers-color-scheme", "value": scheme}],
         )
+        # The page hears of it in one frame and draws in the next.
+        self.next_frame()
+        self.next_frame()
 
     def resize(self, width, height):
         self.call(

@@ -80,6 +80,14 @@ class PageTest(unittest.TestCase):
         self.js("document.documentElement.style.scrollBehavior = 'auto'")
         return seconds
 
+    def assert_opens_fast(self, name):
+        """Up to three times: other work on the machine may slow down one."""
+        for _ in range(3):
+            seconds = self.open(name)
+            if seconds < LOAD_S:
+                return
+        self.fail(f"{name} opens in {seconds:.2f} s")
+
     def js(self, script):
         return self.browser.evaluate(script)
 
@@ -96,8 +104,7 @@ class PageTest(unittest.TestCase):
     def test_pages_open_without_errors_and_fetch_nothing(self):
         for name in PAGES:
             with self.subTest(name):
-                seconds = self.open(name)
-                self.assertLess(seconds, LOAD_S)
+                self.assert_opens_fast(name)
                 self.assertEqual(len(self.browser.requests), 1, self.browser.requests)
                 self.assertEqual(self.browser.problems, [])
                 self.shoot(name)
@@ -260,7 +267,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("Content Security Policy", self.browser.problems.pop())
 
     def test_ten_thousand_samples_stay_responsive(self):
-        self.assertLess(self.open("large"), LOAD_S)
+        self.assert_opens_fast("large")
         for fit in (True, False):
             self.focus_picture()
             self.assertLess(self.seconds_per_key(), KEY_S)
@@ -274,7 +281,7 @@ class PageTest(unittest.TestCase):
         self.shoot("large_rows")
 
     def test_two_thousand_answers_stay_responsive(self):
-        self.assertLess(self.open("many_outputs"), LOAD_S)
+        self.assert_opens_fast("many_outputs")
         self.focus_picture()
         self.assertLess(self.seconds_per_key(), KEY_S)
 
@@ -301,6 +308,14 @@ class PageTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertLessEqual(self.js("document.documentElement.scrollWidth"), 360)
             self.shoot(f"{name}_narrow")
+        self.open("large")
+        self.js("document.querySelector('.strip').scrollIntoView()")
+        left, right = self.js(
+            "(({left, right}) => [left, right])"
+            "(document.querySelector('.strip td.here').getBoundingClientRect())"
+        )
+        self.assertGreater(left, 0)
+        self.assertLess(right, 360)
 
     def test_without_script(self):
         self.browser.call("Emulation.setScriptExecutionDisabled", value=True)

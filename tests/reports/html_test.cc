@@ -16,6 +16,8 @@
 #include "fixtures/file_io.h"
 #include "fixtures/json_reader.h"
 #include "reports/base64.h"
+#include "reports/console_failure.h"
+#include "reports/console_words.h"
 #include "tests/reports/html_fixture.h"
 #include "tests/reports/rich_report.h"
 
@@ -49,28 +51,40 @@ size_t CountOf(const std::string& text, std::string_view what) {
   return count;
 }
 
-// One line for each element that opens or holds text, indented by its depth. Fails where elements
-// are not closed in order.
+// Whether the text of such an element is the page's own, not a sentence of the judgement.
+bool IsOwnText(const std::string& tag) {
+  constexpr std::string_view kSentences[] = {"dd", "li", "p", "td", "span class=\"short\""};
+  return std::none_of(std::begin(kSentences), std::end(kSentences),
+                      [&](std::string_view start) { return tag.substr(0, start.size()) == start; });
+}
+
+// One line for each element and each text of the page's own, indented by depth; without what is in
+// a failure's list, which is the console's. Fails where elements are not closed in order.
 std::string Outline(const std::string& html) {
   std::string outline;
   std::vector<std::string> open;
+  size_t failure_depth = std::string::npos;
+  const auto add = [&](const std::string& line) {
+    if (open.size() < failure_depth) outline += std::string(2 * open.size(), ' ') + line + "\n";
+  };
   for (size_t at = 0; at < html.size();) {
     const size_t tag = std::min(html.find('<', at), html.size());
     const std::string text = html.substr(at, tag - at);
-    if (text.find_first_not_of(" \n") != text.npos) {
-      outline += std::string(2 * open.size(), ' ') + text.substr(0, text.find('\n')) + "\n";
-    }
+    const bool is_blank = text.find_first_not_of(" \n") == text.npos;
+    if (!is_blank && (open.empty() || IsOwnText(open.back()))) add(text);
     if (tag == html.size()) break;
     const size_t end = html.find('>', tag);
     const std::string inside = html.substr(tag + 1, end - tag - 1);
     at = end + 1;
-    if (inside.front() == '/') {
-      EXPECT_EQ(open.empty() ? "" : open.back(), inside.substr(1));
-      if (!open.empty()) open.pop_back();
-    } else {
-      outline += std::string(2 * open.size(), ' ') + "<" + inside + ">\n";
-      open.push_back(inside.substr(0, inside.find(' ')));
+    if (inside.front() != '/') {
+      add("<" + inside + ">");
+      open.push_back(inside);
+      if (inside == "dl class=\"facts failure\"") failure_depth = open.size();
+      continue;
     }
+    EXPECT_EQ(open.empty() ? "" : open.back().substr(0, open.back().find(' ')), inside.substr(1));
+    if (!open.empty()) open.pop_back();
+    if (open.size() < failure_depth) failure_depth = std::string::npos;
   }
   EXPECT_THAT(open, IsEmpty());
   return outline;
@@ -93,6 +107,20 @@ TEST(Html, Fail) {
 
 TEST(Html, EveryKindOfThing) {
   ExpectGolden("rich", RichReport());
+}
+
+TEST(Html, SaysOfAFailureWhatTheConsoleSays) {
+  const Report report = DivergingReport();
+  const RequestJudgement& request = report.judgement.modes[0].requests[0];
+  const std::string body = BodyOf(RenderHtml(report));
+  EXPECT_THAT(body,
+              HasSubstr("<dt>Cause</dt>\n<dd>numeric: logprobs differ at or before the token"));
+  EXPECT_THAT(body, HasSubstr("<dt>Next</dt>\n<dd>detcheck single --fixture q01"));
+  EXPECT_THAT(body, HasSubstr(CountsOf(request)));
+  EXPECT_THAT(body, HasSubstr(SummaryOfFailure(request)));
+  const std::string lines = RenderFailure(report, request);
+  EXPECT_EQ(CountOf(Between(body, "<dl class=\"facts failure\">", "</dl>"), "<dt>"),
+            CountOf(lines, "\n"));
 }
 
 TEST(Html, NothingWasRun) {
