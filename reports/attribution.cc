@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -85,7 +86,35 @@ constexpr std::array<Rule, 7> kRules = {{
     {Cause::kNumeric, IsNumeric, "logprobs differ at or before the token"},
 }};
 
+// Classes of the gap between the two best candidates, in nats; the first that holds.
+struct GapClass {
+  NearTie near_tie;
+  double up_to;
+  const char* word;
+};
+
+constexpr std::array<GapClass, 4> kGapClasses = {{
+    {NearTie::kZero, 0.0, "0"},
+    {NearTie::kEighth, 0.125, "<=0.125"},
+    {NearTie::kTenths, 0.7, "<=0.7"},
+    {NearTie::kNone, std::numeric_limits<double>::infinity(), ">0.7"},
+}};
+
 }  // namespace
+
+NearTie NearTieOf(double gap) {
+  for (const GapClass& one : kGapClasses) {
+    if (gap <= one.up_to) return one.near_tie;
+  }
+  return NearTie::kNone;
+}
+
+std::string ToString(NearTie near_tie) {
+  for (const GapClass& one : kGapClasses) {
+    if (one.near_tie == near_tie) return one.word;
+  }
+  return "";
+}
 
 bool InputsDiffer(const Sample& a, const Sample& b) {
   const std::string& digest_a = a.PromptDigest();

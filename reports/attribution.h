@@ -24,6 +24,9 @@ struct DivergenceSetting {
 /// The first rule, in the order of the table in attribution.cc, that holds; else kUnknown.
 Cause Attribute(const DivergenceSetting& setting);
 
+/// The class of a gap in nats, by the table in attribution.cc.
+NearTie NearTieOf(double gap);
+
 /// Whether the prompts of the two samples differ: by digest, or by the target's own count.
 bool InputsDiffer(const Sample& a, const Sample& b);
 

@@ -37,7 +37,24 @@ constexpr AxisWords kAxisWords[] = {
      "with <= {} cached tokens, never with more", "with {} cached tokens only"},
     {"item", "at all items from {} on, at none before", "at all items up to {}, at none after",
      "at item {} only"},
+    {"history", "", "", "after {} only"},
 };
+
+// Kinds of earlier traffic, by the values of the axis "history" from 1 on.
+constexpr const char* kTrafficWords[] = {"a large batch", "long prompts", "aborted requests",
+                                         "memory pressure", "a restart"};
+
+// Axes whose values are names: a bound on them means nothing.
+bool IsOfNames(const std::string& axis) {
+  return axis == "history";
+}
+
+std::string ValueInWords(const std::string& axis, int64_t value) {
+  if (axis == "history" && value >= 1 && value <= std::ssize(kTrafficWords)) {
+    return kTrafficWords[value - 1];
+  }
+  return fmt::format("{}", value);
+}
 
 std::string Named(const std::string& axis, const char* AxisWords::*form, const std::string& value) {
   for (const AxisWords& words : kAxisWords) {
@@ -87,7 +104,7 @@ bool CoversAllDiverged(const Observations& observations, const std::string& axis
 // All from a value on, or all up to one; empty where the axis does not separate so. Places in a
 // batch are no quantity: one of them is named, not bounded.
 std::string BoundStatement(const Split& split, const std::string& axis) {
-  if (axis == "item" && split.diverged.size() == 1) return "";
+  if (IsOfNames(axis) || (axis == "item" && split.diverged.size() == 1)) return "";
   const int64_t first = *split.diverged.begin();
   const int64_t last = *split.diverged.rbegin();
   if (first > *split.agreed.rbegin()) {
@@ -101,7 +118,9 @@ std::string BoundStatement(const Split& split, const std::string& axis) {
 
 std::string ValuesStatement(const Split& split, const std::string& axis) {
   if (split.diverged.size() > kMaxNamedValues) return "";
-  return Named(axis, &AxisWords::only, fmt::format("{}", fmt::join(split.diverged, ", ")));
+  std::vector<std::string> values;
+  for (const int64_t value : split.diverged) values.push_back(ValueInWords(axis, value));
+  return Named(axis, &AxisWords::only, fmt::format("{}", fmt::join(values, ", ")));
 }
 
 // The statement on one axis that holds of every observation; empty where there is none. A bound
@@ -135,7 +154,7 @@ std::vector<std::string> AxisNames(const Observations& observations) {
 std::string TwoAxisStatement(const Observations& observations,
                              const std::vector<std::string>& axes) {
   for (const std::string& first : axes) {
-    if (!CoversAllDiverged(observations, first)) continue;
+    if (IsOfNames(first) || !CoversAllDiverged(observations, first)) continue;
     const Split split = SplitOn(observations, first);
     Observations rest;
     for (const Observation* observation : observations) {
@@ -212,7 +231,9 @@ std::string DescribeCondition(const std::vector<Observation>& all) {
   const bool all_varied = std::all_of(all.begin(), all.end(), [](const Observation& o) {
     return o.control ? !o.diverged : o.diverged;
   });
-  return all_varied ? "in all varied steps, never alone" : "";
+  if (!all_varied) return "";
+  return CoversAllDiverged(observations, "history") ? "after all other traffic, never before it"
+                                                    : "in all varied steps, never alone";
 }
 
 }  // namespace detcheck

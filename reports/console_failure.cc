@@ -98,6 +98,7 @@ std::string SizesInWords(const Divergence& divergence) {
   std::string words;
   if (divergence.gap) {
     words = fmt::format("{:.6g} nats between the two best candidates", *divergence.gap);
+    if (divergence.near_tie) words += fmt::format(" ({})", ToString(*divergence.near_tie));
   }
   if (divergence.max_logprob_difference) {
     words += fmt::format("{}largest logprob difference {:.6g}", words.empty() ? "" : "; ",
@@ -106,6 +107,9 @@ std::string SizesInWords(const Divergence& divergence) {
   if (divergence.first_logprob_index && divergence.index) {
     words += fmt::format("{}first at output position {}", words.empty() ? "logprobs differ " : ", ",
                          *divergence.first_logprob_index);
+  }
+  if (divergence.suspected_state) {
+    words += "; more than 1 nat where they first differ (suspected_state): rarely rounding";
   }
   return words;
 }

@@ -8,6 +8,9 @@
 namespace detcheck {
 namespace {
 
+// Nats; a larger difference at the first position is hardly rounding.
+constexpr double kSuspectDifference = 1.0;
+
 int NumTokens(const Sample& sample) {
   return static_cast<int>(sample.answer->token_ids.size());
 }
@@ -83,6 +86,7 @@ void CompareLogprobs(const Sample& expected, const Sample& actual, Divergence* d
     const PositionComparison position(*expected.answer, *actual.answer, i);
     if (position.differs() && !divergence->first_logprob_index) {
       divergence->first_logprob_index = i;
+      divergence->suspected_state = position.largest().value_or(0.0) > kSuspectDifference;
     }
     if (position.largest()) {
       divergence->max_logprob_difference =

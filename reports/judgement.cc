@@ -9,6 +9,8 @@
 #include "reports/composition.h"
 #include "reports/evidence.h"
 #include "reports/samples.h"
+#include "reports/scores.h"
+#include "reports/seeds.h"
 #include "reports/verdict.h"
 
 namespace detcheck {
@@ -84,12 +86,6 @@ void NoteCriterion(CriterionKind criterion, ModeJudgement* judgement) {
                         num_traced, num_samples));
 }
 
-bool HasScores(const Plan& plan, Mode mode) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    return step.mode == mode && step.kind == StepKind::kScore;
-  });
-}
-
 ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mode) {
   ModeJudgement judgement;
   judgement.mode = mode;
@@ -102,11 +98,10 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mod
       Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
     }
   }
+  CompareScores(plan, transcript, mode, &judgement.requests);
+  if (mode == Mode::kSeeds) CompareSeeds(plan, transcript, &judgement);
   AddRequests(&judgement);
   AddCells(findings, &judgement);
-  if (HasScores(plan, mode)) {
-    Add(Verdict::kInconclusive, "scores of prompt tokens were recorded, not compared", &judgement);
-  }
   NoteCriterion(plan.criterion.kind, &judgement);
   judgement.num_batches = CountDistinctBatches(plan, transcript, mode);
   judgement.bound = UpperBound95(judgement.num_batches);

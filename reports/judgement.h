@@ -29,6 +29,12 @@ enum class Cause {
 
 std::string ToString(Cause cause);
 
+/// How near the two best candidates were where tokens part: "0", "<=0.125", "<=0.7", ">0.7" nats.
+/// The first two are within what rounding of half-precision logits moves, the last is not.
+enum class NearTie { kZero, kEighth, kTenths, kNone };
+
+std::string ToString(NearTie near_tie);
+
 /// A sample's place in the transcript.
 struct SampleRef {
   int record = 0;  ///< Index into Transcript::records.
@@ -55,10 +61,30 @@ struct Divergence {
   std::optional<TokenId> actual_token;
   /// expected's logprob of its two best candidates, best minus second, in nats, at `index`.
   std::optional<double> gap;
+  /// Class of `gap`, where the cause is numeric and the temperature 0. Above 0 the draw's noise
+  /// decides together with the logprobs, and no target tells its noise: there is no margin to give.
+  std::optional<NearTie> near_tie;
   /// Largest finite difference of the logprobs that both tell, up to `index`.
   std::optional<double> max_logprob_difference;
+  /// A hint, no cause: where logprobs first differ they do by more than 1 nat. Rounding rarely does
+  /// that, corrupted state does.
+  bool suspected_state = false;
   Cause cause = Cause::kUnknown;
   bool by_control = false;  ///< Both samples are of the control arm.
+};
+
+/// Decoded logprobs of an answer against those that prefill gives to its tokens (p_vs_d).
+struct PrefillComparison {
+  int num_positions = 0;                 ///< Tokens of the answer that were scored.
+  int num_scores = 0;                    ///< Times that they were.
+  int unique_scores = 0;                 ///< Distinct traces among those.
+  int num_different = 0;                 ///< Positions whose two logprobs differ in bits.
+  std::optional<int> index;              ///< First such output position.
+  std::optional<int> absolute_position;  ///< prompt length + index.
+  double max_logprob_difference = 0.0;   ///< Largest finite one, in nats.
+  /// Mean over the positions of exp(d) - 1 - d, d = prefill - decode: an estimate, never negative,
+  /// of the KL divergence of decode from prefill (Schulman's k3). Absent where not finite.
+  std::optional<double> mean_k3;
 };
 
 /// Judgement of one planned request in one mode. Samples are all its answers in all attempts of all
@@ -81,6 +107,7 @@ struct RequestJudgement {
   /// always the reference: where two others differ at a position, one of them differs from the
   /// reference there or before.
   std::optional<Divergence> earliest;
+  std::optional<PrefillComparison> prefill;  ///< Of a request whose answer was scored.
   Verdict verdict = Verdict::kInconclusive;
   std::vector<std::string> reasons;  ///< Why, in words; never empty unless the verdict is pass.
   Cause cause = Cause::kNone;

@@ -34,6 +34,14 @@ constexpr std::pair<Cause, std::string_view> kCauseWordList[] = {
 };
 constexpr WordTable<Cause> kCauseWords = kCauseWordList;
 
+constexpr std::pair<NearTie, std::string_view> kNearTieWordList[] = {
+    {NearTie::kZero, "0"},
+    {NearTie::kEighth, "<=0.125"},
+    {NearTie::kTenths, "<=0.7"},
+    {NearTie::kNone, ">0.7"},
+};
+constexpr WordTable<NearTie> kNearTieWords = kNearTieWordList;
+
 void WriteWords(std::string_view name, const std::vector<std::string>& words, JsonText* json) {
   json->Key(name);
   json->BeginArray();
@@ -66,7 +74,22 @@ void WriteDivergence(const Divergence& divergence, JsonText* json) {
   json->Field("gap", divergence.gap);
   json->Field("index", divergence.index);
   json->Field("max_logprob_difference", divergence.max_logprob_difference);
+  if (divergence.near_tie) json->Field("near_tie", WordOf(kNearTieWords, *divergence.near_tie));
   json->Field("num_samples", divergence.num_samples);
+  if (divergence.suspected_state) json->Field("suspected_state", true);
+  json->EndObject();
+}
+
+void WritePrefill(const PrefillComparison& prefill, JsonText* json) {
+  json->BeginObject();
+  json->Field("absolute_position", prefill.absolute_position);
+  json->Field("index", prefill.index);
+  json->Field("max_logprob_difference", prefill.max_logprob_difference);
+  json->Field("mean_k3", prefill.mean_k3);
+  json->Field("num_different", prefill.num_different);
+  json->Field("num_positions", prefill.num_positions);
+  json->Field("num_scores", prefill.num_scores);
+  json->Field("unique_scores", prefill.unique_scores);
   json->EndObject();
 }
 
@@ -83,6 +106,10 @@ void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* j
     WriteDivergence(*request.earliest, json);
   }
   json->Field("id", plan.requests[request.request].id);
+  if (request.prefill) {
+    json->Key("prefill");
+    WritePrefill(*request.prefill, json);
+  }
   WriteWords("reasons", request.reasons, json);
   if (request.reference) WriteRef("reference", *request.reference, json);
   json->Field("request", request.request);
@@ -171,7 +198,7 @@ class JudgementReader {
   }
 
   RequestJudgement ReadRequest(const JsonValue& value) const {
-    value.CheckFields({"cause", "condition", "divergences", "earliest", "id", "reasons",
+    value.CheckFields({"cause", "condition", "divergences", "earliest", "id", "prefill", "reasons",
                        "reference", "request", "sample_counts", "subject", "total_samples",
                        "trace_counts", "traced_samples", "unique_samples", "unique_texts",
                        "unique_traces", "verdict"});
@@ -193,6 +220,7 @@ class JudgementReader {
       request.divergences.push_back(ReadDivergence(divergence));
     }
     if (const auto earliest = value.Find("earliest")) request.earliest = ReadDivergence(*earliest);
+    if (const auto prefill = value.Find("prefill")) request.prefill = ReadPrefill(*prefill);
     request.verdict = value.At("verdict").Word(kVerdictWords);
     request.reasons = ReadWords(value.At("reasons"));
     request.cause = value.At("cause").Word(kCauseWords);
@@ -200,10 +228,26 @@ class JudgementReader {
     return request;
   }
 
+  static PrefillComparison ReadPrefill(const JsonValue& value) {
+    value.CheckFields({"absolute_position", "index", "max_logprob_difference", "mean_k3",
+                       "num_different", "num_positions", "num_scores", "unique_scores"});
+    PrefillComparison prefill;
+    prefill.num_positions = value.At("num_positions").Int(0, kMaxInt);
+    prefill.num_scores = value.At("num_scores").Int(0, kMaxInt);
+    prefill.unique_scores = value.At("unique_scores").Int(0, kMaxInt);
+    prefill.num_different = value.At("num_different").Int(0, kMaxInt);
+    prefill.index = OptionalIntOf(value, "index");
+    prefill.absolute_position = OptionalIntOf(value, "absolute_position");
+    prefill.max_logprob_difference = value.At("max_logprob_difference").Double();
+    prefill.mean_k3 = OptionalDouble(value, "mean_k3");
+    return prefill;
+  }
+
   Divergence ReadDivergence(const JsonValue& value) const {
     value.CheckFields({"absolute_position", "actual", "actual_token", "breaks_criterion",
                        "by_control", "cause", "expected", "expected_token", "first_logprob_index",
-                       "gap", "index", "max_logprob_difference", "num_samples"});
+                       "gap", "index", "max_logprob_difference", "near_tie", "num_samples",
+                       "suspected_state"});
     Divergence divergence;
     divergence.expected = ReadRef(value.At("expected"));
     divergence.actual = ReadRef(value.At("actual"));
@@ -215,6 +259,9 @@ class JudgementReader {
     divergence.expected_token = OptionalToken(value, "expected_token");
     divergence.actual_token = OptionalToken(value, "actual_token");
     divergence.gap = OptionalDouble(value, "gap");
+    if (const auto found = value.Find("near_tie")) divergence.near_tie = found->Word(kNearTieWords);
+    if (const auto found = value.Find("suspected_state"))
+      divergence.suspected_state = found->Bool();
     divergence.max_logprob_difference = OptionalDouble(value, "max_logprob_difference");
     divergence.cause = value.At("cause").Word(kCauseWords);
     divergence.by_control = value.At("by_control").Bool();

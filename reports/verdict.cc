@@ -145,6 +145,10 @@ class RequestJudge {
                                     members.size() == 1 && IsFirstRun(actual),
                                     cold_company_agrees_};
     divergence.cause = Attribute(setting);
+    if (divergence.cause == Cause::kNumeric && divergence.gap &&
+        request_.sampling.temperature == 0.0) {
+      divergence.near_tie = NearTieOf(*divergence.gap);
+    }
     judgement_.divergences.push_back(divergence);
   }
 
@@ -202,6 +206,11 @@ class RequestJudge {
                  "or cache conclusion is drawn");
       return;
     }
+    if (DiffersByLaunch()) {
+      Fail(
+          "samples of one start of the target agree, and those of another start differ from them "
+          "(restart)");
+    }
     if (control_.first_run_only) {
       Fail(
           "the first cold sample differs and the others agree (first_run_only, run_to_run); the "
@@ -215,6 +224,18 @@ class RequestJudge {
       if (cause == Cause::kFirstRunOnly || cause == Cause::kInput) continue;
       Fail(fmt::format("{}: {}", ToString(cause), CauseInWords(cause)));
     }
+  }
+
+  // Whether the start of the target, and nothing else, says which samples differ.
+  bool DiffersByLaunch() const {
+    const int launch = samples_[control_.reference].record->launch;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      const int sample = static_cast<int>(i);
+      if (IsFirstRun(sample)) continue;
+      const bool same = likeness_.Same(sample, control_.reference, criterion_);
+      if (same != (samples_[i].record->launch == launch)) return false;
+    }
+    return true;
   }
 
   bool AnyBreaks() const {

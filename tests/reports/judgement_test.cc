@@ -331,16 +331,6 @@ TEST(Judgement, TextCriterionWithoutTextIsInconclusive) {
   EXPECT_THAT(run.JudgeFirst().reasons, Contains(HasSubstr("the target gave none")));
 }
 
-TEST(Judgement, ScoresAreNotTakenForAPass) {
-  RunBuilder run = SteadyRun(kAnswer);
-  Step step;
-  step.kind = StepKind::kScore;
-  StepRecord record;
-  record.scores = {{-0.5, {}}};
-  run.Add(step, record);
-  EXPECT_EQ(run.Judge().verdict, Verdict::kInconclusive);
-}
-
 TEST(Judgement, WorseOrdersVerdictsAsExitCodes) {
   const Verdict order[] = {Verdict::kPass, Verdict::kUnsupported, Verdict::kInconclusive,
                            Verdict::kError, Verdict::kFail};
