@@ -14,5 +14,9 @@ ExitStatus RunPlanCommand(const Options& options, const std::atomic<bool>& stop)
 ExitStatus FixtureShowCommand(const Options& options);
 ExitStatus FixtureCheckCommand(const Options& options);
 ExitStatus ManifestCommand(const Options& options);
+ExitStatus ShowCommand(const Options& options);
+ExitStatus GateCommand(const Options& options);
+ExitStatus DiffCommand(const Options& options);
+ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

@@ -2,31 +2,27 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <utility>
 
+#include "cli/color.h"
 #include "cli/harness_manifest.h"
 #include "cli/identity.h"
 #include "cli/outcome.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/renderings.h"
 #include "cli/resume.h"
 #include "cli/runner.h"
 #include "reports/console.h"
+#include "reports/diff.h"
 #include "reports/report.h"
 
 namespace detcheck {
 namespace {
-
-bool WantsColor(ColorWish wish) {
-  if (wish != ColorWish::kAuto) return wish == ColorWish::kAlways;
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-}
 
 std::string UtcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
@@ -74,10 +70,18 @@ void PrintEnd(RunEnd end, const std::string& why, const Options& options) {
                         options.report.empty() ? "" : "; the same command with --resume goes on"));
 }
 
+// Says what changed from the recorded run.
+bool Differs(const Report& recorded, const Report& report, const Options& options) {
+  const ReportDiff diff = DiffReports(recorded, report);
+  if (!options.quiet) PrintResult("Against the recorded run\n" + RenderDiff(diff));
+  return diff.Differ();
+}
+
 }  // namespace
 
 ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
-                       const Options& options, const std::atomic<bool>& stop) {
+                       const Options& options, const std::atomic<bool>& stop,
+                       const Report* recorded) {
   Report report;
   report.run.started_utc = UtcNow();
   report.harness = HarnessManifest(options.arguments);
@@ -99,7 +103,15 @@ ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFile
   files->End(report, end != RunEnd::kComplete);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   PrintEnd(end, report.transcript.ended_early, options);
-  return OutcomeOf(report.judgement, end, all_modes, options.allowed);
+  ExitStatus outcome = OutcomeOf(report.judgement, end, all_modes, options.allowed);
+  if (recorded != nullptr && end == RunEnd::kComplete && Differs(*recorded, report, options)) {
+    outcome = ExitStatus::kDivergence;
+  }
+  if (WriteRenderings(report, options.renderings)) return outcome;
+  // A divergence that was found tells before a file that could not be written.
+  return outcome == ExitStatus::kDivergence || outcome == ExitStatus::kInterrupted
+             ? outcome
+             : ExitStatus::kUnfinished;
 }
 
 }  // namespace detcheck

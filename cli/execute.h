@@ -9,6 +9,7 @@
 #include "cli/run_files.h"
 #include "engine/backend.h"
 #include "fixtures/plan.h"
+#include "reports/report.h"
 
 namespace detcheck {
 
@@ -24,8 +25,10 @@ struct Target {
 };
 
 /// Runs a plan on a target, judges what was answered, writes the report and prints the result.
-/// `all_modes`: the plan's modes were not asked for one by one.
+/// `all_modes`: the plan's modes were not asked for one by one. With `recorded`, an earlier report
+/// of the plan, it also says what differs from that, and a difference is a divergence.
 ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
-                       const Options& options, const std::atomic<bool>& stop);
+                       const Options& options, const std::atomic<bool>& stop,
+                       const Report* recorded = nullptr);
 
 }  // namespace detcheck

@@ -27,6 +27,14 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
       return FixtureCheckCommand(options);
     case Command::kManifest:
       return ManifestCommand(options);
+    case Command::kShow:
+      return ShowCommand(options);
+    case Command::kGate:
+      return GateCommand(options);
+    case Command::kDiff:
+      return DiffCommand(options);
+    case Command::kReplay:
+      return ReplayCommand(options, stop);
   }
   return ExitStatus::kUsage;
 }

@@ -4,12 +4,14 @@
 #include "cli/execute.h"
 #include "cli/fixture_choice.h"
 #include "cli/print.h"
+#include "cli/renderings.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
 
 ExitStatus RunModesCommand(const Options& options, const std::atomic<bool>& stop) {
   RunFiles files(options.report);
+  RequireWritable(options.renderings);
   const ChosenFixtures chosen = ChooseFixtures(options.fixtures, options.target.embedded.model);
   Target target(options.target);
   const TargetFacts& facts = target.description.facts;

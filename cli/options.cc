@@ -130,6 +130,12 @@ AllowedInconclusive ParseAllowed(const std::string& text) {
   return {*mode, text.substr(colon + 1)};
 }
 
+void AddAllowed(OptionAdder* add, Options* options) {
+  add->Paths("--allow-inconclusive", "MODE:REASON", "",
+             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
+             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
+}
+
 void AddRunOptions(OptionAdder* add, Options* options) {
   add->BeginGroup("How to run and judge");
   add->Whole("--step-attempts", &options->runner.step_attempts, 1, 100,
@@ -139,9 +145,7 @@ void AddRunOptions(OptionAdder* add, Options* options) {
              [=](const std::string& text) {
                options->runner.budget_s = ParseReal("--budget", text, 0.001, 1e9);
              });
-  add->Paths("--allow-inconclusive", "MODE:REASON", "",
-             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
-             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
+  AddAllowed(add, options);
   add->Flag("--dry-run", "show the plan and stop", [=] { options->dry_run = true; });
   add->Path("--plan", "FILE", "", "with --dry-run: save the plan for detcheck run",
             [=](const std::string& text) { options->save_plan = text; });
@@ -149,16 +153,34 @@ void AddRunOptions(OptionAdder* add, Options* options) {
             [=] { options->resume = true; });
 }
 
-void AddOutputOptions(OptionAdder* add, Options* options) {
-  add->BeginGroup("Output", OptionAdder::Noted::kNo);
-  add->Path("--report", "FILE", "", "write all evidence, as JSON",
-            [=](const std::string& text) { options->report = text; });
-  add->Flag("--quiet", "print errors only", [=] { options->quiet = true; });
-  add->Flag("--no-progress", "no progress on stderr", [=] { options->progress = false; });
+void AddRenderings(OptionAdder* add, RenderingPaths* paths) {
+  add->Path("--junit", "FILE", "", "write the result as JUnit XML",
+            [=](const std::string& text) { paths->junit = text; });
+  add->Path("--markdown", "FILE", "", "write the result as a job summary",
+            [=](const std::string& text) { paths->markdown = text; });
+}
+
+void AddPage(OptionAdder* add, RenderingPaths* paths) {
+  add->Path("--html", "FILE", "", "write the result as one page for a browser",
+            [=](const std::string& text) { paths->html = text; });
+}
+
+void AddColor(OptionAdder* add, Options* options) {
   add->Word<ColorWish>(
       "--color", &options->color,
       {{"auto", ColorWish::kAuto}, {"always", ColorWish::kAlways}, {"never", ColorWish::kNever}},
       "auto", "colour the result");
+}
+
+void AddOutputOptions(OptionAdder* add, Options* options) {
+  add->BeginGroup("Output", OptionAdder::Noted::kNo);
+  add->Path("--report", "FILE", "", "write all evidence, as JSON",
+            [=](const std::string& text) { options->report = text; });
+  AddRenderings(add, &options->renderings);
+  AddPage(add, &options->renderings);
+  add->Flag("--quiet", "print errors only", [=] { options->quiet = true; });
+  add->Flag("--no-progress", "no progress on stderr", [=] { options->progress = false; });
+  AddColor(add, options);
 }
 
 /// All subcommands, and the adders that their options point to.
@@ -177,6 +199,10 @@ class Parser {
     AddRun();
     AddFixture();
     AddManifest();
+    AddShow();
+    AddGate();
+    AddDiff();
+    AddReplay();
   }
 
   void Parse(int argc, const char* const* argv) {
@@ -275,6 +301,51 @@ class Parser {
     AddTargetOptions(add, &options_->target);
     add->BeginGroup("Output", OptionAdder::Noted::kNo);
     add->Flag("--json", "as JSON", [=, this] { options_->json = true; });
+  }
+
+  void AddShow() {
+    OptionAdder* add = Begin(&app_, "show", "a report for a person, or in other formats",
+                             [=, this] { Choose(Command::kShow, "show"); });
+    add->Positional("REPORT", "a report that --report wrote", true, &options_->file);
+    add->BeginGroup("Output", OptionAdder::Noted::kNo);
+    AddRenderings(add, &options_->renderings);
+    AddPage(add, &options_->renderings);
+    AddColor(add, options_);
+  }
+
+  void AddGate() {
+    OptionAdder* add = Begin(&app_, "gate", "judge reports for CI, by the exit code",
+                             [=, this] { Choose(Command::kGate, "gate"); });
+    add->Positionals("REPORT", "reports that --report wrote", &options_->files);
+    add->BeginGroup("How to judge");
+    add->Path("--baseline", "REPORT", "", "a golden report whose answers must be the same",
+              [=, this](const std::string& text) { options_->baseline = text; });
+    AddAllowed(add, options_);
+    add->BeginGroup("Output", OptionAdder::Noted::kNo);
+    AddRenderings(add, &options_->renderings);
+    add->Flag("--annotations", "print lines that GitHub shows as annotations",
+              [=, this] { options_->annotations = true; });
+    add->Flag("--quiet", "print annotations and errors only",
+              [=, this] { options_->quiet = true; });
+  }
+
+  void AddDiff() {
+    OptionAdder* add = Begin(&app_, "diff", "what changed from one report to another", [=, this] {
+      if (options_->files.size() != 2) throw Error(ErrorCode::kUsage, "diff: needs two reports");
+      Choose(Command::kDiff, "diff");
+    });
+    add->Positionals("REPORT", "two reports that --report wrote", &options_->files);
+    add->Flag("--allow-different-prompts", "compare what they have in common",
+              [=, this] { options_->allow_different_prompts = true; });
+  }
+
+  void AddReplay() {
+    OptionAdder* add = Begin(&app_, "replay", "run a report's plan again, and compare with it",
+                             [=, this] { Choose(Command::kReplay, "replay"); });
+    add->Positional("REPORT", "a report that --report wrote", true, &options_->file);
+    AddTargetOptions(add, &options_->target);
+    AddRunOptions(add, options_);
+    AddOutputOptions(add, options_);
   }
 
   void Choose(Command command, const std::string& name) {

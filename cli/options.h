@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/renderings.h"
 #include "cli/runner.h"
 #include "engine/factory.h"
 #include "fixtures/modes/modes.h"
@@ -16,6 +17,10 @@ enum class Command {
   kFixtureShow,
   kFixtureCheck,
   kManifest,
+  kShow,
+  kGate,
+  kDiff,
+  kReplay,
 };
 
 enum class ColorWish { kAuto, kAlways, kNever };
@@ -43,15 +48,19 @@ struct Options {
   bool resume = false;
 
   std::string report;  ///< Empty: none is written.
+  RenderingPaths renderings;
   bool quiet = false;
   bool progress = true;
   ColorWish color = ColorWish::kAuto;
   std::vector<AllowedInconclusive> allowed;
 
-  std::string file;                ///< kFixtureShow: a file, or the name of a set.
-  std::vector<std::string> files;  ///< kFixtureCheck: likewise.
-  std::string fixture_id;          ///< kFixtureShow; empty: the whole set.
-  bool json = false;               ///< kManifest.
+  std::string file;  ///< kFixtureShow: a file, or the name of a set. kShow, kReplay: a report.
+  std::vector<std::string> files;        ///< kFixtureCheck: likewise. kGate, kDiff: reports.
+  std::string fixture_id;                ///< kFixtureShow; empty: the whole set.
+  bool json = false;                     ///< kManifest.
+  std::string baseline;                  ///< kGate; empty: none.
+  bool annotations = false;              ///< kGate.
+  bool allow_different_prompts = false;  ///< kDiff.
 
   /// For the manifest: what bears on the run, paths as base names.
   std::string arguments;

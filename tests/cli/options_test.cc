@@ -122,6 +122,31 @@ TEST(Options, OtherCommands) {
   EXPECT_TRUE(Parse("manifest --json").json);
 }
 
+TEST(Options, CommandsOnReports) {
+  const Options show = Parse("show r.json --junit a --markdown b --html c --color always");
+  EXPECT_EQ(show.command, Command::kShow);
+  EXPECT_EQ(show.file, "r.json");
+  EXPECT_EQ(show.renderings.junit, "a");
+  EXPECT_EQ(show.renderings.markdown, "b");
+  EXPECT_EQ(show.renderings.html, "c");
+  EXPECT_EQ(show.color, ColorWish::kAlways);
+  const Options gate = Parse("gate a b --baseline g --annotations --quiet --junit x");
+  EXPECT_EQ(gate.command, Command::kGate);
+  EXPECT_THAT(gate.files, ElementsAre("a", "b"));
+  EXPECT_EQ(gate.baseline, "g");
+  EXPECT_TRUE(gate.annotations);
+  EXPECT_TRUE(gate.quiet);
+  const Options diff = Parse("diff a b --allow-different-prompts");
+  EXPECT_EQ(diff.command, Command::kDiff);
+  EXPECT_THAT(diff.files, ElementsAre("a", "b"));
+  EXPECT_TRUE(diff.allow_different_prompts);
+  const Options replay = Parse("replay r.json --threads 2 --html c");
+  EXPECT_EQ(replay.command, Command::kReplay);
+  EXPECT_EQ(replay.file, "r.json");
+  EXPECT_EQ(replay.target.embedded.num_threads, 2);
+  EXPECT_EQ(replay.renderings.html, "c");
+}
+
 TEST(Options, HelpShowsEachDefaultAndEndsWithExamples) {
   const Options options = Parse("single --help");
   EXPECT_EQ(options.command, Command::kPrint);
@@ -151,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"", "A subcommand is required; see detcheck --help"},
         BadLine{"frob",
                 "frob: no such command; there are single, batch, mixed, prefix, radix_cache, all, "
-                "run, fixture, manifest"},
+                "run, fixture, manifest, show, gate, diff, replay"},
         BadLine{"single --frob",
                 "The following argument was not expected: --frob; see detcheck --help"},
         BadLine{"single extra",
@@ -160,6 +185,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "The following argument was not expected: batch; see detcheck --help"},
         BadLine{"fixture", "A subcommand is required; see detcheck --help"},
         BadLine{"run", "FILE is required; see detcheck --help"},
+        BadLine{"gate", "REPORT is required; see detcheck --help"},
+        BadLine{"diff a", "diff: needs two reports"},
+        BadLine{"diff a b c", "diff: needs two reports"},
+        BadLine{"gate a --html b",
+                "The following argument was not expected: --html; see detcheck --help"},
         BadLine{"single --report", "--report: needs a value"},
         BadLine{"single --report ''", "--report '': nothing is given"},
         BadLine{"single --n-trials 1 --n-trials 2", "--n-trials: given twice"},

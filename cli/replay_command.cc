@@ -1,0 +1,24 @@
+// detcheck replay REPORT: run the plan kept in a report again; compare with what it recorded.
+
+#include "cli/commands.h"
+#include "cli/execute.h"
+#include "cli/plan_fit.h"
+#include "cli/print.h"
+#include "cli/renderings.h"
+
+namespace detcheck {
+
+ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop) {
+  RunFiles files(options.report);
+  RequireWritable(options.renderings);
+  const Report recorded = ReadReport(options.file);
+  if (options.dry_run) {
+    PrintResult(DescribePlan(recorded.plan));
+    return ExitStatus::kPass;
+  }
+  Target target(options.target);
+  RequireFits(recorded.plan, options.file, target.description.facts);
+  return ExecutePlan(recorded.plan, /*all_modes=*/true, &target, &files, options, stop, &recorded);
+}
+
+}  // namespace detcheck

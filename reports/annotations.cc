@@ -1,0 +1,74 @@
+#include "reports/annotations.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "reports/console_words.h"
+
+namespace detcheck {
+namespace {
+
+constexpr size_t kMaxOfAKind = 10;
+constexpr size_t kMaxMessageBytes = 4096;
+
+void ReplaceAll(std::string_view what, std::string_view by, std::string* text) {
+  for (size_t at = 0; (at = text->find(what, at)) != std::string::npos; at += by.size()) {
+    text->replace(at, what.size(), by);
+  }
+}
+
+// The escapes of workflow commands; in a property two more characters have a meaning.
+std::string Escaped(std::string_view text, bool is_property) {
+  std::string escaped(text);
+  ReplaceAll("%", "%25", &escaped);
+  ReplaceAll("\r", "%0D", &escaped);
+  ReplaceAll("\n", "%0A", &escaped);
+  if (is_property) {
+    ReplaceAll(":", "%3A", &escaped);
+    ReplaceAll(",", "%2C", &escaped);
+  }
+  return escaped;
+}
+
+std::string Line(std::string_view kind, std::string_view title, std::string_view message) {
+  return fmt::format("::{} title={}::{}\n", kind, Escaped(title, true),
+                     Escaped(message.substr(0, kMaxMessageBytes), false));
+}
+
+std::string MessageOf(const GateCase& one) {
+  const std::string head = fmt::format("{}: {}", ToString(one.verdict), one.message);
+  return one.detail.empty() ? head : head + '\n' + one.detail;
+}
+
+// All lines of one kind.
+std::string LinesOf(std::string_view kind, const std::vector<GateSuite>& suites,
+                    bool (*is_of_kind)(Verdict)) {
+  std::vector<std::string> lines;
+  for (const GateSuite& suite : suites) {
+    for (const GateCase& one : suite.cases) {
+      if (!is_of_kind(one.verdict)) continue;
+      lines.push_back(Line(kind, suite.name + ": " + one.name, MessageOf(one)));
+    }
+  }
+  std::string text;
+  const bool all_fit = lines.size() <= kMaxOfAKind;
+  const size_t num_listed = all_fit ? lines.size() : kMaxOfAKind - 1;
+  for (size_t i = 0; i < num_listed; ++i) text += lines[i];
+  if (all_fit) return text;
+  return text + Line(kind, "detcheck", fmt::format("and {} more", lines.size() - num_listed));
+}
+
+}  // namespace
+
+std::string RenderAnnotations(const std::vector<GateSuite>& suites) {
+  return LinesOf("error", suites,
+                 [](Verdict verdict) {
+                   return verdict == Verdict::kFail || verdict == Verdict::kError;
+                 }) +
+         LinesOf("warning", suites, [](Verdict verdict) {
+           return verdict == Verdict::kInconclusive || verdict == Verdict::kUnsupported;
+         });
+}
+
+}  // namespace detcheck

@@ -1,0 +1,212 @@
+#include "reports/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "reports/console_words.h"
+#include "reports/diff_rows.h"
+
+namespace detcheck {
+namespace {
+
+// Of the harness: what answers can depend on where the engine is part of it, and else only what was
+// asked for.
+constexpr std::array<std::string_view, 9> kOfTheEngine = {"detcheck.version",
+                                                          "detcheck.git_revision",
+                                                          "detcheck.git_dirty",
+                                                          "compiler",
+                                                          "build_type",
+                                                          "libc",
+                                                          "machine",
+                                                          "cpu.model",
+                                                          "arguments"};
+
+bool CanExplain(const Report& report, const std::string& harness_field) {
+  if (ValueOf(report.subject, "engine.name").starts_with("detcheck-")) {
+    return std::find(kOfTheEngine.begin(), kOfTheEngine.end(), harness_field) != kOfTheEngine.end();
+  }
+  return harness_field == "arguments";
+}
+
+// In the order of A, then what only B has.
+std::vector<FieldChange> Changes(const Manifest& a, const Manifest& b) {
+  std::vector<FieldChange> changes;
+  std::set<std::string> seen;
+  for (const Manifest* manifest : {&a, &b}) {
+    for (const ManifestField& field : *manifest) {
+      if (!seen.insert(field.name).second) continue;
+      FieldChange change{field.name, ValueOf(a, field.name), ValueOf(b, field.name)};
+      if (change.before != change.after) changes.push_back(std::move(change));
+    }
+  }
+  return changes;
+}
+
+void AddManifestChanges(const Report& a, const Report& b, ReportDiff* diff) {
+  diff->can_explain = Changes(a.subject, b.subject);
+  for (FieldChange& change : Changes(a.harness, b.harness)) {
+    auto& list = CanExplain(a, change.name) ? diff->can_explain : diff->informational;
+    list.push_back(std::move(change));
+  }
+  const std::string before = ToString(a.plan.criterion.kind);
+  const std::string after = ToString(b.plan.criterion.kind);
+  if (before != after) diff->can_explain.push_back({"criterion", before, after});
+}
+
+// Prompts of subjects, with the name of one of them.
+std::map<std::string, std::string> PromptsOf(const std::vector<ReportRow>& rows) {
+  std::map<std::string, std::string> prompts;
+  for (const ReportRow& row : rows) {
+    if (row.judged->subject && !row.prompt_digest.empty()) {
+      prompts.emplace(row.prompt_digest, row.id);
+    }
+  }
+  return prompts;
+}
+
+void ComparePrompts(const std::vector<ReportRow>& a, const std::vector<ReportRow>& b,
+                    ReportDiff* diff) {
+  const std::map<std::string, std::string> of_a = PromptsOf(a);
+  const std::map<std::string, std::string> of_b = PromptsOf(b);
+  for (const auto& [digest, id] : of_a) {
+    if (of_b.contains(digest)) {
+      ++diff->num_prompts_in_both;
+    } else {
+      diff->only_in_a.push_back(id);
+    }
+  }
+  for (const auto& [digest, id] : of_b) {
+    if (!of_a.contains(digest)) diff->only_in_b.push_back(id);
+  }
+}
+
+// A report's rows with what was answered, by mode and request.
+class Rows {
+ public:
+  using Key = std::pair<Mode, std::string>;
+
+  explicit Rows(const Report& report) : report_(report), rows_(RowsOf(report)) {
+    for (const ModeJudgement& mode : report.judgement.modes) {
+      for (RequestSamples& samples : CollectSamples(report.plan, report.transcript, mode.mode)) {
+        samples_[{mode.mode, samples.request}] = std::move(samples);
+      }
+    }
+    for (const ReportRow& row : rows_) by_key_.emplace(KeyOf(row), &row);
+  }
+
+  // Requests to which nothing was answered have their names alone.
+  static Key KeyOf(const ReportRow& row) {
+    return {row.judged->mode, row.digest.empty() ? row.id : row.digest};
+  }
+
+  const std::vector<ReportRow>& rows() const { return rows_; }
+
+  const ReportRow* Find(const Key& key) const {
+    const auto it = by_key_.find(key);
+    return it == by_key_.end() ? nullptr : it->second;
+  }
+
+  RowAnswers AnswersOf(const ReportRow& row) const {
+    const auto it = samples_.find({row.judged->mode, row.judged->request});
+    return {report_, row, it == samples_.end() ? nullptr : &it->second};
+  }
+
+ private:
+  const Report& report_;
+  std::vector<ReportRow> rows_;
+  std::map<std::pair<Mode, int>, RequestSamples> samples_;
+  std::map<Key, const ReportRow*> by_key_;
+};
+
+void CompareRows(const Rows& a, const Rows& b, ReportDiff* diff) {
+  for (const ReportRow& row : a.rows()) {
+    RowChange change{row.judged->mode, row.id, {}};
+    const ReportRow* other = b.Find(Rows::KeyOf(row));
+    if (other == nullptr) {
+      change.lines = {"gone: no such request now"};
+    } else {
+      ++diff->num_compared;
+      change.lines = ChangesInWords(a.AnswersOf(row), b.AnswersOf(*other));
+    }
+    if (!change.lines.empty()) diff->rows.push_back(std::move(change));
+  }
+  for (const ReportRow& row : b.rows()) {
+    if (a.Find(Rows::KeyOf(row)) != nullptr) continue;
+    diff->rows.push_back({row.judged->mode, row.id, {"new: no such request before"}});
+  }
+}
+
+std::string Quoted(const std::string& value) {
+  return value.empty() ? "not known" : '\'' + Printable(value) + '\'';
+}
+
+std::string FieldsInWords(std::string_view heading, const std::vector<FieldChange>& changes) {
+  if (changes.empty()) return "";
+  std::string text = fmt::format("{}\n", heading);
+  for (const FieldChange& change : changes) {
+    text += fmt::format("  {}: {} -> {}\n", Printable(change.name), Quoted(change.before),
+                        Quoted(change.after));
+  }
+  return text;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kMaxListed = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) {
+    text += (i > 0 ? ", " : "") + names[i];
+  }
+  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
+  return text;
+}
+
+}  // namespace
+
+bool ReportDiff::Differ() const {
+  return !SamePrompts() || !rows.empty() || verdict.before != verdict.after;
+}
+
+ReportDiff DiffReports(const Report& a, const Report& b) {
+  ReportDiff diff;
+  AddManifestChanges(a, b, &diff);
+  const Rows rows_a(a);
+  const Rows rows_b(b);
+  ComparePrompts(rows_a.rows(), rows_b.rows(), &diff);
+  CompareRows(rows_a, rows_b, &diff);
+  diff.verdict = {"verdict", ToString(a.judgement.verdict), ToString(b.judgement.verdict)};
+  return diff;
+}
+
+std::string DifferentPromptsInWords(const ReportDiff& diff) {
+  std::string text = "reports of different prompts:";
+  if (!diff.only_in_a.empty()) text += " only in the first " + Listed(diff.only_in_a) + ';';
+  if (!diff.only_in_b.empty()) text += " only in the second " + Listed(diff.only_in_b) + ';';
+  if (diff.num_prompts_in_both == 0) return text + " none is in both";
+  return text + fmt::format(" with --allow-different-prompts the {} in both could be compared",
+                            Several(static_cast<size_t>(diff.num_prompts_in_both), "prompt"));
+}
+
+std::string RenderDiff(const ReportDiff& diff) {
+  std::string text = FieldsInWords("Changes that can explain others", diff.can_explain) +
+                     FieldsInWords("Informational changes", diff.informational);
+  if (!diff.SamePrompts()) text += DifferentPromptsInWords(diff) + '\n';
+  for (const RowChange& row : diff.rows) {
+    text += fmt::format("{}: {}\n", ToString(row.mode), row.id);
+    for (const std::string& line : row.lines) text += "  " + line + '\n';
+  }
+  const FieldChange& verdict = diff.verdict;
+  text += verdict.before == verdict.after
+              ? fmt::format("Verdict: {} in both\n", verdict.after)
+              : fmt::format("Verdict: {} -> {}\n", verdict.before, verdict.after);
+  return text + fmt::format("{}: {} compared, {} changed\n", diff.Differ() ? "Differ" : "Equal",
+                            Several(static_cast<size_t>(diff.num_compared), "request"),
+                            diff.rows.size());
+}
+
+}  // namespace detcheck

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/report.h"
+
+namespace detcheck {
+
+struct FieldChange {
+  std::string name;
+  std::string before;  ///< Empty: was not there, or not known.
+  std::string after;
+};
+
+/// What changed of one request in one mode.
+struct RowChange {
+  Mode mode = Mode::kSingle;
+  std::string id;
+  std::vector<std::string> lines;  ///< Never empty.
+};
+
+/// What changed from report A to report B.
+struct ReportDiff {
+  std::vector<FieldChange> can_explain;    ///< Changes of what answers depend on.
+  std::vector<FieldChange> informational;  ///< Changes of what they should not depend on.
+  std::vector<std::string> only_in_a;      ///< Subjects whose prompt the other report has not.
+  std::vector<std::string> only_in_b;
+  int num_prompts_in_both = 0;
+  int num_compared = 0;  ///< Requests, once for each mode.
+  std::vector<RowChange> rows;
+  FieldChange verdict;  ///< Of the whole.
+
+  bool SamePrompts() const { return only_in_a.empty() && only_in_b.empty(); }
+  /// Whether answers, verdicts or prompts differ; manifests alone do not count.
+  bool Differ() const;
+};
+
+/// Requests are matched by mode, prompt, sampling and limits.
+ReportDiff DiffReports(const Report& a, const Report& b);
+
+/// For a person; ends in a newline.
+std::string RenderDiff(const ReportDiff& diff);
+
+/// Where the prompts differ: that in one line, with what could be compared all the same.
+std::string DifferentPromptsInWords(const ReportDiff& diff);
+
+}  // namespace detcheck

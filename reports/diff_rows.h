@@ -1,0 +1,34 @@
+#pragma once
+
+// Internal to the difference of two reports.
+
+#include <string>
+#include <vector>
+
+#include "reports/diff.h"
+#include "reports/gate_rows.h"
+
+namespace detcheck {
+
+/// What was answered to one request in one mode.
+class RowAnswers {
+ public:
+  RowAnswers(const Report& report, const ReportRow& row, const RequestSamples* samples);
+
+  const ReportRow& row() const { return *row_; }
+  const Report& report() const { return *report_; }
+  /// Digests of the distinct outputs and traces, sorted.
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const std::vector<std::string>& traces() const { return traces_; }
+
+ private:
+  const Report* report_;
+  const ReportRow* row_;
+  std::vector<std::string> outputs_;
+  std::vector<std::string> traces_;
+};
+
+/// One line for each thing that changed: outputs, logprobs, verdict.
+std::vector<std::string> ChangesInWords(const RowAnswers& a, const RowAnswers& b);
+
+}  // namespace detcheck

@@ -1,0 +1,94 @@
+// Golden files: tests/reports/golden/junit_NAME.xml (DETCHECK_UPDATE_GOLDEN=1 writes them anew).
+
+#include "reports/junit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "fixtures/file_io.h"
+#include "tests/reports/verdict_reports.h"
+
+namespace detcheck {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class JunitGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(JunitGolden, IsAsItWas) {
+  const std::string name = GetParam();
+  const std::string path = std::string(DETCHECK_GOLDEN_DIR) + "/junit_" + name + ".xml";
+  const std::string xml = RenderJunit(SuitesOf(VerdictReport(name), ""));
+  if (std::getenv("DETCHECK_UPDATE_GOLDEN") != nullptr) WriteFileAtomically(path, xml);
+  EXPECT_EQ(xml, ReadFile(path));
+}
+
+INSTANTIATE_TEST_SUITE_P(Reports, JunitGolden,
+                         testing::Values("pass", "inconclusive", "unsupported", "error"));
+
+TEST(Junit, ADivergenceIsAFailureWithTheLinesOfTheConsole) {
+  const std::string xml = RenderJunit(SuitesOf(VerdictReport("fail"), ""));
+  EXPECT_THAT(xml,
+              HasSubstr("<testcase classname=\"detcheck.single\" name=\"q01\" time=\"0.000\">\n"
+                        "      <failure message=\"first divergence at output position 3 "
+                        "(numeric; in all batches &gt;= 16, in none below"));
+  EXPECT_THAT(xml, HasSubstr("type=\"numeric\">\n    Requirement: The same prompt gets"));
+  EXPECT_THAT(xml, HasSubstr("Unique samples: 2, Unique logprob traces: 2\n</failure>"));
+}
+
+TEST(Junit, FixturesThatPrintAlikeHaveNamesOfTheirOwn) {
+  Report report = VerdictReport("pass");
+  const Mode mode = report.judgement.modes[0].mode;
+  for (const char* id : {"a\nb", "a\rb", "a?b"}) {
+    PlannedRequest request = report.plan.requests[0];
+    request.id = id;
+    RequestJudgement judged = report.judgement.modes[0].requests[0];
+    judged.mode = mode;
+    judged.request = static_cast<int>(report.plan.requests.size());
+    report.plan.requests.push_back(request);
+    report.judgement.modes[0].requests.push_back(judged);
+  }
+  const std::string xml = RenderJunit(SuitesOf(report, ""));
+  EXPECT_THAT(xml, HasSubstr("name=\"a?b\""));
+  EXPECT_THAT(xml, HasSubstr("name=\"a?b #2\""));
+  EXPECT_THAT(xml, HasSubstr("name=\"a?b #3\""));
+}
+
+TEST(Junit, OnlyCharactersOfXml) {
+  GateSuite suite;
+  suite.name = "s";
+  GateCase one;
+  one.name = std::string("\x01\t\xEF\xBF\xBF\xFF<&>\"\n", 11);
+  one.verdict = Verdict::kFail;
+  one.detail = "]]>\x1b\r\n";
+  suite.cases.push_back(one);
+  const std::string xml = RenderJunit({suite});
+  EXPECT_THAT(xml, HasSubstr("name=\"\xEF\xBF\xBD&#9;\xEF\xBF\xBD\xEF\xBF\xBD&lt;&amp;&gt;&quot;"
+                             "&#10;\""));
+  EXPECT_THAT(xml, HasSubstr("]]&gt;\xEF\xBF\xBD&#13;\n"));
+  EXPECT_THAT(xml, Not(HasSubstr("\x1b")));
+}
+
+TEST(Junit, NoSuites) {
+  EXPECT_THAT(RenderJunit({}), HasSubstr("tests=\"0\" failures=\"0\""));
+}
+
+// The verdict of a whole is never lost: what no fixture tells, the mode or the run does.
+TEST(GateCases, TogetherHaveTheVerdictOfTheReport) {
+  for (const auto& [name, report] : VerdictReports()) {
+    Verdict worst = Verdict::kPass;
+    for (const GateSuite& suite : SuitesOf(report, "")) {
+      for (const GateCase& one : suite.cases) {
+        worst = Worse(worst, one.verdict);
+        EXPECT_TRUE(one.verdict == Verdict::kPass || !one.message.empty()) << name;
+      }
+    }
+    EXPECT_EQ(worst, report.judgement.verdict) << name;
+  }
+}
+
+}  // namespace
+}  // namespace detcheck
