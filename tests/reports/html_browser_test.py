@@ -233,7 +233,8 @@ class PageTest(unittest.TestCase):
             self.open("diverging")
             for selector in (
                 "h1 .badge", ".why", ".facts dt", ".tile span", ".modes a", "thead th",
-                "summary .short", ".legend", ".hint", ".readout", ".strip td.differs", ".strip td.drifts",
+                "summary .short", ".legend", ".hint", ".readout", ".strip td.differs",
+                ".strip td.drifts",
                 ".candidates .chosen", "mark", ".rows .own", "#theme", ".source", "pre",
             ):
                 with self.subTest(f"{scheme}: {selector}"):
