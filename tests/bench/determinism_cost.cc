@@ -1,7 +1,9 @@
 // What deterministic mode costs on the CPU: both modes of one model in one process, their steps
 // interleaved, so that the machine's drift meets both. Prints tokens per second and their ratio.
+// With f32 both modes read the same float32 weights; with bf16 deterministic mode reads half as
+// much.
 //
-//   determinism_cost [MODEL [THREADS [ROUNDS]]]
+//   determinism_cost [MODEL [THREADS [ROUNDS [f32|bf16]]]]
 
 #include <algorithm>
 #include <chrono>
@@ -112,6 +114,7 @@ int Run(int argc, char** argv) {
   options.model = argc > 1 ? argv[1] : "synthetic:qwen3-0.6b";
   options.num_threads = argc > 2 ? std::atoi(argv[2]) : 2;
   const int rounds = argc > 3 ? std::atoi(argv[3]) : 15;
+  options.dtype = argc > 4 && std::string(argv[4]) == "bf16" ? DType::kBf16 : DType::kF32;
   Contender plain(options, false);
   Contender deterministic(options, true);
   for (const Workload& work :

@@ -5,10 +5,13 @@
 namespace detcheck::cpu {
 namespace {
 
+// Packed panels of bf16 where the weights are bf16, half the memory to read; else of float32. The
+// format never changes bits.
 class PackedWeight : public CpuMatrix {
  public:
   PackedWeight(const HostTensor& w, ThreadPool* pool)
-      : matrix_(w.rows, w.cols, WeightFormat::kFloat32) {
+      : matrix_(w.rows, w.cols,
+                w.dtype == DType::kBf16 ? WeightFormat::kBf16 : WeightFormat::kFloat32) {
     switch (w.dtype) {
       case DType::kBf16:
         matrix_.SetRowsBf16(*pool, 0, w.rows, static_cast<const uint16_t*>(w.data));

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/embedded/cpu/attention.h"
+#include "engine/embedded/cpu/float_format.h"
 #include "engine/embedded/cpu/gemm.h"
 
 namespace detcheck::cpu {
@@ -26,25 +27,31 @@ void RequireSameBits(const float* a, const float* b, size_t n, const std::string
   }
 }
 
-// Rows [first, first + num_rows) of one product, each against the product of all rows.
+// One product of all rows, in each weight format, and rows [first, first + num_rows) of it.
 void VerifyGemm(const ModelConfig& config, const KernelTable& kernels, ThreadPool* pool) {
   constexpr int kRows = 37;
   constexpr size_t kCols = 80;  // Two panels and a half.
   const auto depth = static_cast<size_t>(std::clamp(config.hidden_size, 1, 576));
   const std::vector<float> x = RandomFloats(kRows * depth, 1);
-  const std::vector<float> weights = RandomFloats(kCols * depth, 2);
-  PackedMatrix w(kCols, static_cast<int64_t>(depth), WeightFormat::kFloat32);
-  w.SetRowsFloat(*pool, 0, kCols, weights.data());
+  std::vector<uint16_t> weights;
+  for (const float value : RandomFloats(kCols * depth, 2)) weights.push_back(FloatToBf16(value));
   GemmWorkspace workspace;
-  std::vector<float> all(kRows * kCols);
-  Gemm(kernels, *pool, x.data(), kRows, w, Rounding::kNone, all.data(), workspace);
-  std::vector<float> some(kRows * kCols);
-  for (const auto& [first, num_rows] :
-       {std::pair<size_t, size_t>{0, 1}, {36, 1}, {5, 2}, {9, 7}, {1, 15}, {0, 33}}) {
-    Gemm(kernels, *pool, x.data() + first * depth, static_cast<int64_t>(num_rows), w,
-         Rounding::kNone, some.data(), workspace);
-    RequireSameBits(some.data(), all.data() + first * kCols, num_rows * kCols,
-                    "rows of a matrix product change with their number");
+  std::vector<float> all;
+  for (const WeightFormat format : {WeightFormat::kFloat32, WeightFormat::kBf16}) {
+    PackedMatrix w(kCols, static_cast<int64_t>(depth), format);
+    w.SetRowsBf16(*pool, 0, kCols, weights.data());
+    std::vector<float> some(kRows * kCols);
+    Gemm(kernels, *pool, x.data(), kRows, w, Rounding::kNone, some.data(), workspace);
+    if (all.empty()) all = some;
+    RequireSameBits(some.data(), all.data(), all.size(),
+                    "a matrix product changes with the format of its weights");
+    for (const auto& [first, num_rows] :
+         {std::pair<size_t, size_t>{0, 1}, {36, 1}, {5, 2}, {9, 7}, {1, 15}, {0, 33}}) {
+      Gemm(kernels, *pool, x.data() + first * depth, static_cast<int64_t>(num_rows), w,
+           Rounding::kNone, some.data(), workspace);
+      RequireSameBits(some.data(), all.data() + first * kCols, num_rows * kCols,
+                      "rows of a matrix product change with their number");
+    }
   }
 }
 
