@@ -8,6 +8,7 @@
 
 #include "reports/composition.h"
 #include "reports/evidence.h"
+#include "reports/response_cache.h"
 #include "reports/samples.h"
 #include "reports/scores.h"
 #include "reports/seeds.h"
@@ -98,6 +99,7 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mod
       Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
     }
   }
+  CheckResponseCache(plan, transcript, &judgement);
   CompareScores(plan, transcript, mode, &judgement.requests);
   if (mode == Mode::kSeeds) CompareSeeds(plan, transcript, &judgement);
   AddRequests(&judgement);

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Answers whose third token has two candidates, 3 and 9, with these logprobs.
 Completion Choosing(TokenId chosen, double logprob_of_3, double logprob_of_9) {
@@ -119,6 +120,79 @@ TEST(Attribution, InputComesBeforeEverything) {
   run.Solo(Arm::kControlCold, Choosing(9, -0.75, -0.75));
   run.LastRecord().prompt_digests[0] = std::string(64, 'a');
   EXPECT_EQ(run.JudgeFirst().cause, Cause::kInput);
+}
+
+TEST(Attribution, ExactTieLaterInTheAnswer) {
+  Completion reference = Says({1, 2, 5, 4});
+  Completion other = Says({1, 2, 5, 9});
+  reference.logprobs[3].top = other.logprobs[3].top = {{4, -0.5}, {9, -0.5}};
+  const RequestJudgement request = Judged(reference, other);
+  EXPECT_EQ(request.cause, Cause::kExactTie);
+  EXPECT_EQ(request.divergences[0].index, 3);
+  EXPECT_EQ(request.divergences[0].near_tie, std::nullopt);
+}
+
+TEST(NearTie, BoundsBelongToTheNearerClass) {
+  EXPECT_EQ(ToString(NearTieOf(0.0)), "0");
+  EXPECT_EQ(ToString(NearTieOf(0x1p-1000)), "<=0.125");
+  EXPECT_EQ(ToString(NearTieOf(0.125)), "<=0.125");
+  EXPECT_EQ(ToString(NearTieOf(0.7)), "<=0.7");
+  EXPECT_EQ(ToString(NearTieOf(0.75)), ">0.7");
+}
+
+TEST(NearTie, OfTheReferenceWhereTokensPart) {
+  const auto class_of = [](double gap) {
+    return Judged(Choosing(3, -0.5, -0.5 - gap), Choosing(9, -0.75, -0.25)).divergences[0].near_tie;
+  };
+  EXPECT_EQ(class_of(0.0), NearTie::kZero);
+  EXPECT_EQ(class_of(0.0625), NearTie::kEighth);
+  EXPECT_EQ(class_of(0.5), NearTie::kTenths);
+  EXPECT_EQ(class_of(2.0), NearTie::kNone);
+}
+
+TEST(NearTie, WhateverMovedTheLogprobs) {
+  const auto class_of = [](double gap) {
+    return Judged(Choosing(3, -1.0, -1.0 - gap), WithLogprob(Choosing(9, -1.0, -1.0), 0, -0.25))
+        .divergences[0]
+        .near_tie;
+  };
+  EXPECT_EQ(class_of(0.0), NearTie::kZero);
+  EXPECT_EQ(class_of(0.125), NearTie::kEighth);
+  EXPECT_EQ(class_of(0.25), NearTie::kTenths);
+  EXPECT_EQ(class_of(1.0), NearTie::kNone);
+}
+
+TEST(NearTie, SaysNothingAtTemperatureOrWithoutNumbers) {
+  const Completion reference = Choosing(3, -0.70, -0.80);
+  EXPECT_EQ(Judged(reference, Choosing(9, -0.80, -0.70), 0.8).divergences[0].near_tie,
+            std::nullopt);
+  EXPECT_EQ(Judged(reference, Choosing(9, -0.70, -0.80)).divergences[0].near_tie, std::nullopt);
+}
+
+TEST(SuspectedState, MoreThanOneNatWhereLogprobsFirstDiffer) {
+  const Completion reference = Says({1, 2, 3, 4});
+  EXPECT_TRUE(Judged(reference, WithLogprob(reference, 1, -2.0)).divergences[0].suspected_state);
+  EXPECT_TRUE(
+      Judged(Choosing(3, -0.1, -3.0), Choosing(9, -3.0, -0.1)).divergences[0].suspected_state);
+  EXPECT_FALSE(Judged(reference, WithLogprob(reference, 1, -1.5)).divergences[0].suspected_state);
+}
+
+TEST(SuspectedState, WhatComesLaterIsNoHint) {
+  const Completion reference = Says({1, 2, 3, 4});
+  const Completion other = WithLogprob(WithLogprob(reference, 1, -0.25), 3, -9.0);
+  EXPECT_FALSE(Judged(reference, other).divergences[0].suspected_state);
+}
+
+TEST(Restart, DifferencesBetweenStartsAreSaidToBe) {
+  RunBuilder run;
+  run.Solos(5, Arm::kControlCold, Says({1, 2, 3})).Solos(3, Arm::kVaried, Says({1, 2, 3}));
+  for (int i = 0; i < 2; ++i) {
+    run.Solo(Arm::kVaried, Says({1, 2, 4}));
+    run.LastRecord().launch = 1;
+  }
+  EXPECT_THAT(run.JudgeFirst().reasons, Contains(HasSubstr("another start differ from them")));
+  run.Solo(Arm::kVaried, Says({1, 2, 4}));  // of the first start
+  EXPECT_THAT(run.JudgeFirst().reasons, Not(Contains(HasSubstr("another start"))));
 }
 
 TEST(Attribution, GravestFilesTheRequest) {

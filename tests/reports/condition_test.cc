@@ -80,6 +80,21 @@ TEST(Condition, OneItemOfLargeBatches) {
   EXPECT_EQ(DescribeCondition(seen), "in all batches >= 8, in none below; there at item 3 only");
 }
 
+TEST(Condition, AfterSomeTraffic) {
+  std::vector<Observation> seen = {At({{"batch_size", 1}}, false)};
+  seen[0].control = true;
+  for (const int traffic : {1, 2, 3, 4, 5}) {
+    seen.push_back(At({{"history", traffic}, {"batch_size", 1}}, traffic == 3 || traffic == 4));
+  }
+  EXPECT_EQ(DescribeCondition(seen), "after aborted requests, memory pressure only");
+  for (size_t i = 1; i < seen.size(); ++i) seen[i].diverged = i >= 5;
+  EXPECT_EQ(DescribeCondition(seen), "after a restart only");
+  for (size_t i = 1; i < seen.size(); ++i) seen[i].diverged = i <= 2;
+  EXPECT_EQ(DescribeCondition(seen), "after a large batch, long prompts only");
+  for (size_t i = 1; i < seen.size(); ++i) seen[i].diverged = true;
+  EXPECT_EQ(DescribeCondition(seen), "after all other traffic, never before it");
+}
+
 TEST(Condition, UnknownAxesAreNamed) {
   std::vector<Observation> seen;
   for (const int len : {1, 16, 512}) seen.push_back(At({{"shared_prefix", len}}, len >= 16));
