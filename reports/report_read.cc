@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/sha256.h"
 #include "fixtures/file_io.h"
 #include "fixtures/json_reader.h"
 #include "fixtures/json_writer.h"
@@ -46,9 +49,8 @@ class TranscriptReading {
       value.CheckFields({"ids", "text"});
       outputs_.push_back({value.At("ids").Ints(kMinInt, kMaxInt), OptionalTextOf(value, "text")});
     }
-    for (const JsonValue& value : report.At("logprobs").Items()) {
-      logprobs_.push_back(ReadLogprobs(value));
-    }
+    logprobs_ = report.At("logprobs").Items();
+    is_used_.assign(logprobs_.size(), false);
   }
 
   Transcript Read(const JsonValue& value) {
@@ -66,6 +68,9 @@ class TranscriptReading {
     for (const JsonValue& record : value.At("records").Items()) {
       transcript.records.push_back(ReadRecord(record));
     }
+    for (size_t i = 0; i < logprobs_.size(); ++i) {
+      if (!is_used_[i]) logprobs_[i].Fail("of no sample");
+    }
     return transcript;
   }
 
@@ -75,7 +80,14 @@ class TranscriptReading {
     return table[index.Int(0, static_cast<int>(table.size()) - 1)];
   }
 
-  StepRecord ReadRecord(const JsonValue& value) const {
+  // Decoded where they are used: a table of them would be as large as all answers once more.
+  std::vector<TokenLogprob> LogprobsOf(const JsonValue& index) {
+    const int place = index.Int(0, static_cast<int>(logprobs_.size()) - 1);
+    is_used_[static_cast<size_t>(place)] = true;
+    return ReadLogprobs(logprobs_[static_cast<size_t>(place)]);
+  }
+
+  StepRecord ReadRecord(const JsonValue& value) {
     value.CheckFields({"attempt", "detail", "engine_steps", "error", "flush_accepted", "items",
                        "launch", "prompts", "scores", "step", "voided"});
     StepRecord record;
@@ -97,18 +109,18 @@ class TranscriptReading {
     if (const auto steps = value.Find("engine_steps")) {
       record.engine_steps = ReadEngineSteps(*steps);
     }
-    if (const auto scores = value.Find("scores")) record.scores = EntryOf(logprobs_, *scores);
+    if (const auto scores = value.Find("scores")) record.scores = LogprobsOf(*scores);
     return record;
   }
 
-  Completion ReadSample(const JsonValue& value) const {
+  Completion ReadSample(const JsonValue& value) {
     value.CheckFields({"error", "finish", "logprobs", "output", "prompt_tokens", "witness"});
     Completion completion;
     const Output& output = EntryOf(outputs_, value.At("output"));
     completion.token_ids = output.ids;
     completion.text = output.text;
     if (const auto logprobs = value.Find("logprobs")) {
-      completion.logprobs = EntryOf(logprobs_, *logprobs);
+      completion.logprobs = LogprobsOf(*logprobs);
     }
     completion.finish_reason = value.At("finish").Word(kFinishReasonWords);
     completion.error = OptionalTextOf(value, "error").value_or("");
@@ -119,7 +131,8 @@ class TranscriptReading {
 
   const Plan& plan_;
   std::vector<Output> outputs_;
-  std::vector<std::vector<TokenLogprob>> logprobs_;
+  std::vector<JsonValue> logprobs_;  // Still packed.
+  std::vector<bool> is_used_;        // Of each of them: some sample has it.
   std::vector<std::string> digests_;
 };
 
@@ -167,6 +180,57 @@ Report ReadParts(const JsonDocument& document, std::string* digest) {
   return report;
 }
 
+// The end of the JSON value that begins at `at`, in a text that is known to be JSON.
+size_t EndOfValue(std::string_view json, size_t at) {
+  int depth = 0;
+  bool in_string = false;
+  for (; at < json.size(); ++at) {
+    const char c = json[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (--depth < 0) return at;
+    } else if (c == ',' && depth == 0) {
+      return at;
+    }
+  }
+  return at;
+}
+
+// The digest of the parts as they stand in the file; empty where it is not laid out as the writer
+// does it. Hashing what is there is much faster than writing it anew.
+std::string DigestOfText(std::string_view json) {
+  std::map<std::string_view, std::string_view> parts;
+  size_t at = json.find('{');
+  while (at != std::string_view::npos && at + 1 < json.size()) {
+    const size_t open = json.find('"', at);
+    const size_t close = json.find("\":", open + 1);
+    if (open == std::string_view::npos || close == std::string_view::npos) break;
+    const size_t begin = close + 2;
+    at = EndOfValue(json, begin);
+    std::string_view value = json.substr(begin, at - begin);
+    while (value.ends_with('\n')) value.remove_suffix(1);
+    parts[json.substr(open + 1, close - open - 1)] = value;
+    if (at < json.size() && json[at] == '}') break;
+  }
+  Sha256 sha256;
+  for (const std::string_view name : ReportContent::Names()) {
+    const auto it = parts.find(name);
+    if (it == parts.end()) return "";
+    sha256.Update(name == ReportContent::Names().front() ? "{\"" : ",\"");
+    sha256.Update(name);
+    sha256.Update("\":");
+    sha256.Update(it->second);
+  }
+  sha256.Update("}");
+  return sha256.HexDigest();
+}
+
 }  // namespace
 
 Report ReportFromJson(const std::string& json, const std::string& file) {
@@ -174,6 +238,7 @@ Report ReportFromJson(const std::string& json, const std::string& file) {
   auto document = std::make_unique<JsonDocument>(json, file);
   Report report = ReadParts(*document, &told);
   document.reset();  // As large as the file; not needed beside what comes next.
+  if (DigestOfText(json) == told) return report;
   // Strict reading lost nothing, so what is written of it again has the digest of what was read.
   const std::string found = ReportContent(report).Digest();
   if (found != told) {

@@ -49,6 +49,12 @@ TEST(Report, RoundTripIsTheSameBytes) {
   EXPECT_EQ(back.facts.page_size, 16);
 }
 
+TEST(Report, AnotherLayoutOfTheSameContentIsRead) {
+  const std::string json = ReportToJson(RichReport());
+  const std::string spaced = Replaced(json, "\"facts\":{", "\"facts\": {");
+  EXPECT_EQ(ReportToJson(ReportFromJson(spaced, "r.json")), json);
+}
+
 TEST(Report, JudgementOfWhatWasReadIsTheSame) {
   Report back = ReportFromJson(ReportToJson(RichReport()), "r.json");
   const std::string json = ReportToJson(back);
