@@ -119,8 +119,8 @@ GateCase CaseOf(const Report& report, const ReportRow& row, const Baseline& base
   }
   if (!row.reference) return Inconclusive("there is no reference to hold against the baseline");
   GateCase one;
-  one.message = Difference(report.plan.criterion.kind, baseline.report(), *golden->reference,
-                           *row.reference);
+  one.message =
+      Difference(report.plan.criterion.kind, baseline.report(), *golden->reference, *row.reference);
   if (one.message.empty()) return one;
   one.verdict = Verdict::kFail;
   one.kind = "baseline";

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from binary_case import BinaryCase
+from binary_case import DETERMINISTIC, QUICK, BinaryCase
 
 WRITE_REPORTS = os.environ.get("DETCHECK_WRITE_VERDICT_REPORTS", "")
 
@@ -170,6 +170,22 @@ class Formats(VerdictReports):
         self.assert_readable(ElementTree.parse(self.folder / "o.xml").getroot())
         self.assertTrue((self.folder / "o.md").read_text().startswith("## detcheck: fail\n"))
         self.assertIn("<!DOCTYPE html>", (self.folder / "o.html").read_text())
+
+    def test_a_run_writes_them_itself(self):
+        options = ["--junit", "o.xml", "--markdown", "o.md", "--html", "o.html"]
+        for deterministic, code in ((DETERMINISTIC, 0), ([], 1)):
+            run = self.detcheck(
+                "single", *deterministic, *QUICK, "--max-new-tokens", "24", *options, "--report",
+                "r.json",
+            )
+            self.assertEqual(run.returncode, code, run.stderr)
+            total = self.assert_readable(ElementTree.parse(self.folder / "o.xml").getroot())
+            self.assertEqual(total["failures"] > 0, code == 1)
+            for name in ("o.md", "o.html"):
+                written = (self.folder / name).read_bytes()
+                option = "--markdown" if name == "o.md" else "--html"
+                self.detcheck("show", "r.json", option, name)
+                self.assertEqual((self.folder / name).read_bytes(), written)
 
 
 class Baseline(VerdictReports):

@@ -1,6 +1,6 @@
-"""The deterministic CPU engine answers as it did when the golden reports were made, on every machine
-and after every start. Where its bits are meant to change, DETCHECK_UPDATE_GOLDEN=1 in the environment
-makes the golden reports anew."""
+"""The deterministic CPU engine answers as it did when the golden reports were made, on every
+machine and after every start. Where its bits are meant to change, DETCHECK_UPDATE_GOLDEN=1 in the
+environment makes the golden reports anew."""
 
 import os
 import subprocess
