@@ -230,8 +230,9 @@ class Parser {
       "  detcheck all --profile quick --report report.json\n"
       "  detcheck mixed --model models/smollm2-135m --fixture q03\n"
       "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
-      "\nExit codes: 0 pass; 1 nondeterminism found; 2 usage or wrong input; 3 inconclusive or\n"
-      "unsupported; 4 could not finish; 130 interrupted.";
+      "  detcheck gate report.json --baseline golden.json --junit report.xml\n"
+      "\nExit codes: 0 pass; 1 nondeterminism found, or reports differ; 2 usage or wrong input;\n"
+      "3 inconclusive or unsupported; 4 could not finish; 130 interrupted.";
 
   /// A word in the command's place that is none: the library would only say that one is missing.
   void RequireCommand(const std::string& word) {
