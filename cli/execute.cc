@@ -103,7 +103,8 @@ ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFile
   files->End(report, end != RunEnd::kComplete);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   PrintEnd(end, report.transcript.ended_early, options);
-  ExitStatus outcome = OutcomeOf(report.judgement, end, all_modes, options.allowed);
+  ExitStatus outcome = OutcomeOf(report.judgement, end, all_modes, options.allowed,
+                                 ClaimsDecodeAsPrefill(report.subject));
   if (recorded != nullptr && end == RunEnd::kComplete && Differs(*recorded, report, options)) {
     outcome = ExitStatus::kDivergence;
   }

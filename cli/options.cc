@@ -271,8 +271,13 @@ class Parser {
     AddMode("prefix", "prompts that share prefixes, in one batch", {Mode::kPrefix});
     AddMode("radix_cache", "the prompt cold, warm and partly warm in the prefix cache",
             {Mode::kRadixCache});
-    AddMode("all", "all of these",
-            {Mode::kSingle, Mode::kBatch, Mode::kMixed, Mode::kPrefix, Mode::kRadixCache});
+    AddMode("p_vs_d", "logprobs of decoded tokens against those that prefill gives them",
+            {Mode::kPvsD});
+    AddMode("seeds", "the same seed repeats, different seeds differ", {Mode::kSeeds});
+    AddMode("history", "the prompt on a fresh target and after other traffic", {Mode::kHistory});
+    AddMode("all", "all of these; p_vs_d decides the exit code only where the target claims it",
+            {Mode::kSingle, Mode::kBatch, Mode::kMixed, Mode::kPrefix, Mode::kRadixCache,
+             Mode::kPvsD, Mode::kSeeds, Mode::kHistory});
   }
 
   void AddRun() {

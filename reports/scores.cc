@@ -191,7 +191,7 @@ void CompareScores(const Plan& plan, const Transcript& transcript, Mode mode,
                      [&](const RequestJudgement& one) { return one.request == subject; });
     if (found == requests->end()) continue;
     if (plan.criterion.kind != CriterionKind::kBitwise) {
-      found->verdict = Worse(found->verdict, Verdict::kInconclusive);
+      found->verdict = Worse(found->verdict, Verdict::kUnsupported);
       found->reasons.push_back("the criterion says nothing of logprobs, and prefill gives no more");
       continue;
     }

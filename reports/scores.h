@@ -12,7 +12,8 @@ namespace detcheck {
 /// judgement of the samples of `mode`):
 ///  - repeats of a score differ: fail, not_repeatable, and no conclusion about decoding;
 ///  - prefill and decode differ: fail, numeric;
-///  - scores or logprobs missing, or a criterion that is not about logprobs: inconclusive.
+///  - scores or logprobs missing: inconclusive;
+///  - a criterion that is not about logprobs: unsupported, there is nothing to judge by it.
 void CompareScores(const Plan& plan, const Transcript& transcript, Mode mode,
                    std::vector<RequestJudgement>* requests);
 

@@ -19,6 +19,9 @@ constexpr Mode kBatch = Mode::kBatch;
 constexpr Mode kMixed = Mode::kMixed;
 constexpr Mode kPrefix = Mode::kPrefix;
 constexpr Mode kRadixCache = Mode::kRadixCache;
+constexpr Mode kPvsD = Mode::kPvsD;
+constexpr Mode kSeeds = Mode::kSeeds;
+constexpr Mode kHistory = Mode::kHistory;
 
 struct Row {
   const char* name = "";
@@ -75,25 +78,34 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Row{"None", Fault::kNone, {}, {}},
         // One property each.
-        Row{"Copies", Fault::kCopies, {kSingle}, {}},
-        Row{"Neighbours", Fault::kNeighbours, {kBatch}, {}},
-        Row{"ItemIndex", Fault::kItemIndex, {kBatch}, {}},
+        Row{"Copies", Fault::kCopies, {kSingle, kSeeds}, {}},
+        Row{"Neighbours", Fault::kNeighbours, {kBatch, kSeeds}, {}},
+        Row{"ItemIndex", Fault::kItemIndex, {kBatch, kSeeds}, {}},
         Row{"NeighbourPrefill", Fault::kNeighbourPrefill, {kMixed}, {}},
         Row{"SharedPrefix", Fault::kSharedPrefix, {kPrefix}, {}},
         Row{"CachedAlone", Fault::kCachedAlone, {kRadixCache}, {}},
+        Row{"ScoreDrift", Fault::kScoreDrift, {kPvsD}, {}},
+        Row{"ScoreRandom", Fault::kScoreRandom, {kPvsD}, {}},
+        Row{"SeedIgnored", Fault::kSeedIgnored, {kSeeds}, {}},
+        Row{"NeighbourTopK", Fault::kNeighbourTopK, {kSeeds}, {}},
+        Row{"AfterAborts", Fault::kAfterAborts, {kHistory}, {}},
+        Row{"AfterRestart", Fault::kAfterRestart, {kHistory}, {}},
         // Several properties at once.
-        Row{"BatchSize", Fault::kBatchSize, {kSingle, kBatch, kMixed, kPrefix}, {}},
-        Row{"LogprobDrift", Fault::kLogprobDrift, {kSingle, kBatch, kMixed, kPrefix}, {}},
+        Row{"BatchSize", Fault::kBatchSize, {kSingle, kBatch, kMixed, kPrefix, kSeeds}, {}},
+        Row{"LogprobDrift", Fault::kLogprobDrift, {kSingle, kBatch, kMixed, kPrefix, kSeeds}, {}},
         Row{"CachedTokens", Fault::kCachedTokens, {kPrefix, kRadixCache}, {}},
-        Row{"Random", Fault::kRandom, {kSingle, kBatch, kMixed, kPrefix, kRadixCache}, {}},
-        Row{"FirstRun", Fault::kFirstRun, {kSingle}, {}},
-        Row{"AskedTracing",
-            Fault::kAskedTracing,
-            {kSingle, kBatch, kMixed, kPrefix, kRadixCache},
-            {}},
+        Row{"Random", Fault::kRandom, Modes(AllModes().begin(), AllModes().end()), {}},
+        Row{"FirstRun", Fault::kFirstRun, {kSingle, kHistory}, {}},
+        Row{"AskedTracing", Fault::kAskedTracing, Modes(AllModes().begin(), AllModes().end()), {}},
         // Conditions that do not come about.
-        Row{"Serialised", Fault::kSerialised, {}, {kSingle, kBatch, kMixed, kPrefix}},
-        Row{"NoBatchWitness", Fault::kNoBatchWitness, {}, {kSingle, kBatch, kMixed, kPrefix}},
+        Row{"Serialised",
+            Fault::kSerialised,
+            {},
+            {kSingle, kBatch, kMixed, kPrefix, kSeeds, kHistory}},
+        Row{"NoBatchWitness",
+            Fault::kNoBatchWitness,
+            {},
+            {kSingle, kBatch, kMixed, kPrefix, kSeeds, kHistory}},
         Row{"CacheNeverHits", Fault::kCacheNeverHits, {}, {kRadixCache}},
         Row{"CachedCountLies", Fault::kCachedCountLies, {}, {kRadixCache}},
         Row{"FlushRefused", Fault::kFlushRefused, {}, {kPrefix, kRadixCache}},
@@ -106,7 +118,21 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Faults, LogprobDriftIsNoFailureOfTokens) {
   FakeOptions options;
   options.fault = Fault::kLogprobDrift;
-  EXPECT_EQ(JudgeAll(options, CriterionKind::kTokenIds).verdict, Verdict::kPass);
+  for (const auto& [mode, verdict] : Verdicts(JudgeAll(options, CriterionKind::kTokenIds))) {
+    EXPECT_EQ(verdict, mode == kPvsD ? Verdict::kUnsupported : Verdict::kPass) << ToString(mode);
+  }
+}
+
+TEST(Faults, HistoryNamesTheTraffic) {
+  const auto condition_of = [](Fault fault) {
+    FakeOptions options;
+    options.fault = fault;
+    FakeBackend backend(options);
+    const Plan plan = QuickPlan({kHistory}, options);
+    return Judge(plan, RunPlan(plan, &backend).transcript).modes[0].requests[0].condition;
+  };
+  EXPECT_EQ(condition_of(Fault::kAfterAborts), "after aborted requests only");
+  EXPECT_EQ(condition_of(Fault::kAfterRestart), "after a restart only");
 }
 
 TEST(Faults, CausesAreToldApart) {
@@ -126,6 +152,9 @@ TEST(Faults, CausesAreToldApart) {
   EXPECT_THAT(cause_of(Fault::kFirstRun, kSingle), testing::ElementsAre(Cause::kFirstRunOnly));
   EXPECT_THAT(cause_of(Fault::kLogprobDrift, kSingle), testing::ElementsAre(Cause::kNumeric));
   EXPECT_THAT(cause_of(Fault::kCachedAlone, kRadixCache), testing::Contains(Cause::kPrefixCache));
+  EXPECT_THAT(cause_of(Fault::kScoreDrift, kPvsD), testing::ElementsAre(Cause::kNumeric));
+  EXPECT_THAT(cause_of(Fault::kScoreRandom, kPvsD), testing::ElementsAre(Cause::kNotRepeatable));
+  EXPECT_THAT(cause_of(Fault::kSeedIgnored, kSeeds), testing::ElementsAre(Cause::kSampling));
 }
 
 }  // namespace

@@ -174,9 +174,11 @@ INSTANTIATE_TEST_SUITE_P(
     Lines, BadOptions,
     testing::Values(
         BadLine{"", "A subcommand is required; see detcheck --help"},
-        BadLine{"frob",
-                "frob: no such command; there are single, batch, mixed, prefix, radix_cache, all, "
-                "run, fixture, manifest, show, gate, diff, replay"},
+        BadLine{
+            "frob",
+            "frob: no such command; there are single, batch, mixed, prefix, radix_cache, p_vs_d, "
+            "seeds, history, all, "
+            "run, fixture, manifest, show, gate, diff, replay"},
         BadLine{"single --frob",
                 "The following argument was not expected: --frob; see detcheck --help"},
         BadLine{"single extra",

@@ -48,6 +48,26 @@ TEST(Outcome, UnsupportedCountsOnlyWhereNamed) {
   EXPECT_EQ(Outcome(judgement, false), ExitStatus::kInconclusive);
 }
 
+TEST(Outcome, DecodeAgainstPrefillCountsWhereNamedOrClaimed) {
+  const ModeJudgement pass = Of(Mode::kSingle, Verdict::kPass);
+  for (const Verdict verdict : {Verdict::kFail, Verdict::kInconclusive}) {
+    const Judgement judgement = Judged({pass, Of(Mode::kPvsD, verdict)});
+    const auto counted = static_cast<ExitStatus>(ExitCode(verdict));
+    EXPECT_EQ(Outcome(judgement, true), ExitStatus::kPass);
+    EXPECT_EQ(Outcome(judgement, false), counted);
+    EXPECT_EQ(OutcomeOf(judgement, RunEnd::kComplete, true, {}, true), counted);
+    EXPECT_EQ(Outcome(Judged({Of(Mode::kPvsD, verdict)}), true), counted);
+  }
+  EXPECT_EQ(Outcome(Judged({pass, Of(Mode::kPvsD, Verdict::kError)}), true),
+            ExitStatus::kUnfinished);
+}
+
+TEST(Outcome, DeterministicModeClaimsDecodeAsPrefill) {
+  EXPECT_TRUE(ClaimsDecodeAsPrefill({{"engine.mode", "deterministic", FieldSource::kObserved}}));
+  EXPECT_FALSE(ClaimsDecodeAsPrefill({{"engine.mode", "default", FieldSource::kObserved}}));
+  EXPECT_FALSE(ClaimsDecodeAsPrefill({}));
+}
+
 TEST(Outcome, AllowedReasonsDoNotCount) {
   const Judgement judgement =
       Judged({Of(Mode::kSingle, Verdict::kPass),

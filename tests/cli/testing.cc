@@ -11,8 +11,9 @@
 namespace detcheck {
 
 const std::vector<Mode>& AllModes() {
-  static const std::vector<Mode> kModes = {Mode::kSingle, Mode::kBatch, Mode::kMixed, Mode::kPrefix,
-                                           Mode::kRadixCache};
+  static const std::vector<Mode> kModes = {Mode::kSingle, Mode::kBatch,      Mode::kMixed,
+                                           Mode::kPrefix, Mode::kRadixCache, Mode::kPvsD,
+                                           Mode::kSeeds,  Mode::kHistory};
   return kModes;
 }
 

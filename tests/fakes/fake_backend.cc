@@ -1,5 +1,7 @@
 #include "tests/fakes/fake_backend.h"
 
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "tests/fakes/fake_batch.h"
 
@@ -54,6 +56,8 @@ void FakeBackend::FailIfDue() const {
 uint64_t FakeBackend::Salt() const {
   if (options_.fault == Fault::kRandom) return Mix(static_cast<uint64_t>(num_batches_) + 1);
   if (options_.fault == Fault::kFirstRun && num_batches_ == launched_at_batch_) return 0xF125;
+  if (options_.fault == Fault::kAfterAborts && has_aborted_) return 0xAB07;
+  if (options_.fault == Fault::kAfterRestart && num_restarts_ > 1) return 0x4E57;
   return 0;
 }
 
@@ -69,6 +73,9 @@ BatchResult FakeBackend::Complete(const std::vector<BatchItem>& items,
     throw;
   }
   ++num_batches_;
+  has_aborted_ = has_aborted_ || std::any_of(items.begin(), items.end(), [](const auto& item) {
+                   return item.abort_after_tokens.has_value();
+                 });
   BatchResult result = FakeBatch(options_, items, salt, &cache_).Run(stop, on_token);
   if (item_fails) {
     result.completions.back() = Completion{};
@@ -82,9 +89,12 @@ std::vector<TokenLogprob> FakeBackend::Score(const std::vector<TokenId>& ids, in
   const FakeModel model(options_.vocab_size);
   uint64_t state = FakeModel::Start();
   std::vector<TokenLogprob> scores;
+  double drift = options_.fault == Fault::kScoreDrift ? 0x1p-20 : 0.0;
+  if (options_.fault == Fault::kScoreRandom) drift = ++num_scores_ * 0x1p-20;
   for (size_t i = 0; i + 1 < ids.size(); ++i) {
     state = FakeModel::Extend(state, ids[i]);
     scores.push_back(model.LogprobOf(state, ids[i + 1], top_logprobs));
+    scores.back().logprob *= 1.0 + drift;
   }
   return scores;
 }
@@ -98,6 +108,8 @@ FlushResult FakeBackend::Flush() {
 
 void FakeBackend::Restart() {
   cache_.Clear();
+  ++num_restarts_;
+  has_aborted_ = false;
   launched_at_batch_ = num_batches_;
 }
 

@@ -34,6 +34,9 @@ class FakeBackend : public Backend {
   int num_batches_ = 0;
   int num_flushes_ = 0;
   int launched_at_batch_ = 0;
+  int num_scores_ = 0;
+  int num_restarts_ = 0;
+  bool has_aborted_ = false;
 };
 
 }  // namespace detcheck

@@ -179,6 +179,10 @@ bool FakeBatch::FaultStrikes(int item, int slot, int num_rows) const {
       return cached && items_.size() == 1;
     case Fault::kCachedTokens:
       return cached;
+    case Fault::kNeighbourTopK:
+      return request.sampling.temperature == 0.8 &&
+             std::any_of(items_.begin(), items_.end(),
+                         [](const BatchItem& other) { return other.request.sampling.top_k >= 1; });
     case Fault::kAskedTracing:
       return request.top_logprobs.has_value();
     default:
@@ -228,9 +232,11 @@ void FakeBatch::Answer(int item, const TokenCallback& on_token) {
   const Request& request = items_[item].request;
   Completion& completion = result_.completions[item];
   const bool drifts_only = options_.fault == Fault::kLogprobDrift;
+  Sampling sampling = request.sampling;
+  if (options_.fault == Fault::kSeedIgnored) sampling.seed = 0;
   FakeModel::Next next =
-      model_.Choose(sequence.hash, drifts_only ? 0 : sequence.salt, Len(sequence.tokens),
-                    request.sampling, request.top_logprobs.value_or(0));
+      model_.Choose(sequence.hash, drifts_only ? 0 : sequence.salt, Len(sequence.tokens), sampling,
+                    request.top_logprobs.value_or(0));
   if (drifts_only && sequence.salt != 0) next.logprob.logprob *= 1.0 + 0x1p-20;
   if (request.top_logprobs) completion.logprobs.push_back(std::move(next.logprob));
   completion.token_ids.push_back(next.id);

@@ -14,6 +14,12 @@ enum class Fault {
   kSharedPrefix,      ///< A prefix shared with another prompt of the batch: prefix.
   kCachedAlone,       ///< Prompt tokens out of the prefix cache, running alone: radix_cache.
   kCachedTokens,      ///< Prompt tokens out of the prefix cache: prefix, radix_cache.
+  kScoreDrift,        ///< Prefill gives other logprobs than decoding: p_vs_d.
+  kScoreRandom,       ///< No two scores of the same tokens are alike: p_vs_d.
+  kSeedIgnored,       ///< All seeds draw alike: seeds.
+  kNeighbourTopK,     ///< A neighbour's top_k, for a request at temperature 0.8: seeds.
+  kAfterAborts,       ///< That a request was aborted since the launch: history.
+  kAfterRestart,      ///< That it was restarted more than once: history.
   // The answer depends on what no mode is about.
   kFirstRun,      ///< The first answer of a launch is another one.
   kRandom,        ///< No two answers are alike.

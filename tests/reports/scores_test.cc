@@ -110,7 +110,7 @@ TEST(Scores, WhatIsMissingIsInconclusive) {
 TEST(Scores, OtherCriteriaSayNothingOfLogprobs) {
   RunBuilder run = Scored(kAnswer, {With(2, -0.25)});
   run.plan().criterion.kind = CriterionKind::kTokenIds;
-  EXPECT_EQ(run.Judge().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(run.Judge().verdict, Verdict::kUnsupported);
 }
 
 TEST(Scores, ReportKeepsTheComparison) {
