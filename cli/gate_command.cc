@@ -63,7 +63,8 @@ bool IsNamed(const Report& report) {
 Verdict VerdictOf(const Report& report, const std::vector<AllowedInconclusive>& allowed) {
   const bool is_lost = report.transcript.ended_early.starts_with("target lost");
   const RunEnd end = is_lost ? RunEnd::kTargetLost : RunEnd::kComplete;
-  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, end, !IsNamed(report), allowed));
+  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, end, !IsNamed(report), allowed,
+                                              ClaimsDecodeAsPrefill(report.subject)));
   const bool is_unsupported = report.judgement.verdict == Verdict::kUnsupported;
   return verdict == Verdict::kInconclusive && is_unsupported ? Verdict::kUnsupported : verdict;
 }

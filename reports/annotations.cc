@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "reports/console_words.h"
+#include "reports/json_text.h"
 
 namespace detcheck {
 namespace {
@@ -33,7 +33,7 @@ std::string Escaped(std::string_view text, bool is_property) {
 
 std::string Line(std::string_view kind, std::string_view title, std::string_view message) {
   return fmt::format("::{} title={}::{}\n", kind, Escaped(title, true),
-                     Escaped(message.substr(0, kMaxMessageBytes), false));
+                     Escaped(ToUtf8(message.substr(0, kMaxMessageBytes)), false));
 }
 
 std::string MessageOf(const GateCase& one) {

@@ -10,6 +10,7 @@
 namespace detcheck {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -47,6 +48,13 @@ TEST(Annotations, Escapes) {
   suite.cases = {CaseOf("100%:a,b\r\n::x", Verdict::kError, "50%, a:b\r\nc")};
   EXPECT_EQ(RenderAnnotations({suite}),
             "::error title=s%3A 100%25%3Aa%2Cb%0D%0A%3A%3Ax::error: 50%25, a:b%0D%0Ac\n");
+}
+
+TEST(Annotations, ALongMessageIsCutAndStaysUtf8) {
+  GateSuite suite;
+  suite.name = "s";
+  suite.cases = {CaseOf("a", Verdict::kError, std::string(4088, 'x') + "\xC3\xA9")};
+  EXPECT_THAT(RenderAnnotations({suite}), EndsWith("xx\xEF\xBF\xBD\n"));
 }
 
 TEST(Annotations, AtMostTenOfAKind) {
