@@ -135,7 +135,10 @@ std::string RenderFailure(const Report& report, const RequestJudgement& request)
     const std::string sizes = SizesInWords(*divergence);
     if (!sizes.empty()) text += Line("Gap", sizes);
   }
-  const std::string cause = ToString(request.cause) + ": " + CauseInWords(request.cause);
+  // Seeds that do not tell answers apart: sampling is at fault, and no two samples differ.
+  const bool is_alike = request.cause == Cause::kSampling && request.divergences.empty();
+  const std::string cause =
+      ToString(request.cause) + (is_alike ? "" : ": " + CauseInWords(request.cause));
   text += Line("Cause", cause);
   if (!request.condition.empty()) text += Line("When", Printable(request.condition));
   for (const std::string& reason : request.reasons) {

@@ -59,7 +59,9 @@ std::string RequirementOf(Mode mode, const RequestJudgement& request) {
     case Mode::kPvsD:
       return "Decoding gives the logprobs that prefill gives.";
     case Mode::kSeeds:
-      return "The same seed gives the same answer, whatever runs beside it.";
+      return request.divergences.empty()
+                 ? "Different seeds give different answers."
+                 : "The same seed gives the same answer, whatever runs beside it.";
     case Mode::kHistory:
       return "A request gets the same answer whatever ran before it.";
   }

@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "reports/console_failure.h"
+#include "tests/reports/rich_report.h"
 #include "tests/reports/run_builder.h"
 
 namespace detcheck {
@@ -75,6 +77,14 @@ TEST(Seeds, EqualOutputsBeyondChanceFail) {
   EXPECT_THAT(later.reasons, Contains(HasSubstr("different seeds, equal outputs (seeds 42 and 43): "
                                                 "by chance with a probability of at most 1e-7")));
   EXPECT_EQ(judgement.modes[0].requests[0].verdict, Verdict::kPass);
+}
+
+TEST(Seeds, EqualOutputsAreShownAsWhatTheyAre) {
+  const RunBuilder run = Seeded({Drawn(kLong, 0.5), Drawn(kLong, 0.5)}, At(0.8));
+  const Report report = ReportOf(run);
+  const std::string text = RenderFailure(report, report.judgement.modes[0].requests[1]);
+  EXPECT_THAT(text, HasSubstr("Different seeds give different answers."));
+  EXPECT_THAT(text, HasSubstr("Cause:       sampling\n"));
 }
 
 TEST(Seeds, EqualOutputsByChanceSayNothing) {
