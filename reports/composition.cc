@@ -13,8 +13,7 @@ namespace {
 bool IsCountedBatch(const Plan& plan, const StepRecord& record, Mode mode) {
   if (record.step < 0 || record.step >= static_cast<int>(plan.steps.size())) return false;
   const Step& step = plan.steps[record.step];
-  return step.kind == StepKind::kBatch && step.mode == mode && step.arm != Arm::kPrepare &&
-         Counts(step, record);
+  return step.mode == mode && IsJudged(step) && Counts(step, record);
 }
 
 }  // namespace

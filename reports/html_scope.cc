@@ -29,7 +29,7 @@ Varied VariedIn(const Report& report, Mode mode) {
   Varied varied;
   for (const StepRecord& record : report.transcript.records) {
     const Step& step = report.plan.steps[record.step];
-    if (step.mode != mode || step.kind != StepKind::kBatch || step.arm == Arm::kPrepare) continue;
+    if (step.mode != mode || !IsJudged(step)) continue;
     if (!Counts(step, record)) continue;
     for (const Axis& axis : step.axes) ++varied[axis.name][axis.value];
   }
@@ -94,7 +94,7 @@ std::set<int> SubjectsOf(const Plan& plan) {
   std::set<int> subjects;
   for (const Step& step : plan.steps) {
     for (const PlannedItem& item : step.items) {
-      if (item.subject && step.arm != Arm::kPrepare) subjects.insert(item.request);
+      if (item.subject && IsJudged(step)) subjects.insert(item.request);
     }
   }
   return subjects;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kSuspectShare = 0.2;
 constexpr int kMinRepeats = 3;
+constexpr int kMinTokens = 8;
 
 // Prompt length, cached tokens, batch size.
 using Conditions = std::tuple<int, int, int>;
@@ -23,12 +24,14 @@ struct TimedAnswer {
   Conditions conditions;
   double seconds_per_token = 0.0;  // after the first
   bool is_unseen = false;
+  bool is_salted = false;
   bool warms_up = false;
 };
 
 std::optional<double> SecondsPerToken(const Completion& answer) {
   const double seconds = answer.times.last_token - answer.times.first_token;
-  if (answer.token_ids.size() < 2 || answer.times.first_token <= 0.0 || seconds < 0.0) {
+  if (std::ssize(answer.token_ids) < kMinTokens || answer.times.first_token <= 0.0 ||
+      seconds < 0.0) {
     return std::nullopt;
   }
   return seconds / static_cast<double>(answer.token_ids.size() - 1);
@@ -47,60 +50,94 @@ std::vector<TimedAnswer> TimedAnswers(const Plan& plan, const Transcript& transc
     for (size_t i = 0; i < num_items; ++i) {
       const Completion& answer = record.completions[i];
       const int request = step.items[i].request;
+      const bool is_unseen = seen_requests.insert(request).second;
       const std::optional<double> seconds = SecondsPerToken(answer);
       if (!seconds) continue;
       const int size = answer.witness.formed_size.value_or(static_cast<int>(step.items.size()));
-      answers.push_back(
-          {request,
-           step.mode,
-           {PromptLen(plan.requests[request]), answer.witness.cached_tokens.value_or(0), size},
-           *seconds,
-           seen_requests.insert(request).second,
-           warms_up});
+      const Conditions conditions = {PromptLen(plan.requests[request]),
+                                     answer.witness.cached_tokens.value_or(0), size};
+      answers.push_back({request, step.mode, conditions, *seconds, is_unseen,
+                         step.arm == Arm::kSalted, warms_up});
     }
   }
   return answers;
 }
 
-// Whether each repeat took less than its share of the least unseen time; absent where there are too
-// few to tell.
-std::optional<bool> IsSuspect(const std::vector<TimedAnswer>& answers, Mode mode, int request,
-                              const std::map<Conditions, double>& unseen) {
+// What answers to unseen prompts took.
+struct Unseen {
+  double least = 0.0;  // seconds per token
+  bool has_salted = false;
+};
+
+std::map<Conditions, Unseen> UnseenOf(const std::vector<TimedAnswer>& answers) {
+  std::map<Conditions, Unseen> unseen;
+  for (const TimedAnswer& answer : answers) {
+    if (!answer.is_unseen || answer.warms_up) continue;
+    Unseen& of_conditions =
+        unseen.try_emplace(answer.conditions, Unseen{answer.seconds_per_token}).first->second;
+    of_conditions.least = std::min(of_conditions.least, answer.seconds_per_token);
+    of_conditions.has_salted = of_conditions.has_salted || answer.is_salted;
+  }
+  return unseen;
+}
+
+enum class Finding { kCannotTell, kHonest, kSuspected, kConfirmed };
+
+Finding FindingOf(const std::vector<TimedAnswer>& answers, Mode mode, int request,
+                  const std::map<Conditions, Unseen>& unseen) {
   int num_repeats = 0;
-  bool all_fast = true;
+  int num_against_salted = 0;
   for (const TimedAnswer& answer : answers) {
     if (answer.mode != mode || answer.request != request || answer.is_unseen) continue;
-    const auto least = unseen.find(answer.conditions);
-    if (least == unseen.end()) continue;
+    const auto it = unseen.find(answer.conditions);
+    if (it == unseen.end()) continue;
+    if (answer.seconds_per_token >= kSuspectShare * it->second.least) return Finding::kHonest;
     ++num_repeats;
-    all_fast = all_fast && answer.seconds_per_token < kSuspectShare * least->second;
+    if (it->second.has_salted) ++num_against_salted;
   }
-  return num_repeats >= kMinRepeats ? std::optional(all_fast) : std::nullopt;
+  if (num_repeats < kMinRepeats) return Finding::kCannotTell;
+  return num_against_salted >= kMinRepeats ? Finding::kConfirmed : Finding::kSuspected;
+}
+
+void MakeInconclusive(const char* why, RequestJudgement* request) {
+  request->verdict = Worse(request->verdict, Verdict::kInconclusive);
+  request->reasons.emplace_back(why);
+}
+
+const char* WhyNotChecked(const std::vector<TimedAnswer>& answers, Mode mode) {
+  const bool has_times =
+      std::any_of(answers.begin(), answers.end(),
+                  [&](const TimedAnswer& answer) { return answer.mode == mode; });
+  return has_times
+             ? "whether a cache of whole answers was at work is not checked: no unseen answer "
+               "under the same conditions to hold repeats against"
+             : "whether a cache of whole answers was at work is not checked: the target gives "
+               "no times, or its answers are too short to be timed";
 }
 
 }  // namespace
 
 void CheckResponseCache(const Plan& plan, const Transcript& transcript, ModeJudgement* judgement) {
   const std::vector<TimedAnswer> answers = TimedAnswers(plan, transcript);
-  std::map<Conditions, double> unseen;
-  for (const TimedAnswer& answer : answers) {
-    if (!answer.is_unseen || answer.warms_up) continue;
-    const auto [it, is_new] = unseen.try_emplace(answer.conditions, answer.seconds_per_token);
-    if (!is_new) it->second = std::min(it->second, answer.seconds_per_token);
-  }
-  std::vector<RequestJudgement*> suspects;
-  size_t num_told = 0;
+  const std::map<Conditions, Unseen> unseen = UnseenOf(answers);
+  bool can_tell = false;
   for (RequestJudgement& request : judgement->requests) {
-    const auto suspect = IsSuspect(answers, judgement->mode, request.request, unseen);
-    if (suspect) ++num_told;
-    if (suspect.value_or(false)) suspects.push_back(&request);
+    const Finding finding = FindingOf(answers, judgement->mode, request.request, unseen);
+    can_tell = can_tell || finding != Finding::kCannotTell;
+    if (finding == Finding::kConfirmed) {
+      MakeInconclusive(
+          "repeats took less than a fifth of the time per token of a salted copy: they came out of "
+          "a cache of whole answers",
+          &request);
+    } else if (finding == Finding::kSuspected) {
+      MakeInconclusive(
+          "repeats took less than a fifth of the time per token of an unseen request: a cache of "
+          "whole answers is suspected; no salted copy was timed to confirm it",
+          &request);
+    }
   }
-  if (2 * suspects.size() <= num_told) return;
-  for (RequestJudgement* request : suspects) {
-    request->verdict = Worse(request->verdict, Verdict::kInconclusive);
-    request->reasons.push_back(
-        "repeats took less than a fifth of the time per token of unseen requests: a cache of whole "
-        "answers is suspected");
+  if (!can_tell && !judgement->requests.empty()) {
+    judgement->notes.emplace_back(WhyNotChecked(answers, judgement->mode));
   }
 }
 

@@ -8,10 +8,6 @@
 namespace detcheck {
 namespace {
 
-bool IsJudged(const Step& step, Mode mode) {
-  return step.kind == StepKind::kBatch && step.mode == mode && step.arm != Arm::kPrepare;
-}
-
 // Nothing can be compared with an error, or with an answer that was cut off before its first token.
 bool IsSample(const Completion& completion) {
   if (completion.finish_reason == FinishReason::kError) return false;
@@ -35,7 +31,7 @@ std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& t
                                            Mode mode) {
   std::map<int, RequestSamples> by_request;
   for (const Step& step : plan.steps) {
-    if (!IsJudged(step, mode)) continue;
+    if (step.mode != mode || !IsJudged(step)) continue;
     for (const PlannedItem& item : step.items) {
       RequestSamples& samples = by_request[item.request];
       samples.request = item.request;
@@ -46,7 +42,7 @@ std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& t
     const StepRecord& record = transcript.records[r];
     if (record.step < 0 || record.step >= static_cast<int>(plan.steps.size())) continue;
     const Step& step = plan.steps[record.step];
-    if (!IsJudged(step, mode)) continue;
+    if (step.mode != mode || !IsJudged(step)) continue;
     const bool counts = Counts(step, record);
     const size_t num_items = std::min(step.items.size(), record.completions.size());
     for (size_t i = 0; i < num_items; ++i) {

@@ -110,6 +110,13 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"CachedCountLies", Fault::kCachedCountLies, {}, {kRadixCache}},
         Row{"FlushRefused", Fault::kFlushRefused, {}, {kPrefix, kRadixCache}},
         Row{"FlushLies", Fault::kFlushLies, {}, {kRadixCache}},
+        // What takes how long.
+        Row{"ResponseCache",
+            Fault::kResponseCache,
+            {},
+            Modes(AllModes().begin(), AllModes().end())},
+        Row{"SlowFirstToken", Fault::kSlowFirstToken, {}, {}},
+        Row{"Compiles", Fault::kCompiles, {}, {}},
         // Failures that a second attempt mends.
         Row{"ErrorCompletions", Fault::kErrorCompletions, {}, {}},
         Row{"Throws", Fault::kThrows, {}, {}}),
@@ -120,6 +127,19 @@ TEST(Faults, LogprobDriftIsNoFailureOfTokens) {
   options.fault = Fault::kLogprobDrift;
   for (const auto& [mode, verdict] : Verdicts(JudgeAll(options, CriterionKind::kTokenIds))) {
     EXPECT_EQ(verdict, mode == kPvsD ? Verdict::kUnsupported : Verdict::kPass) << ToString(mode);
+  }
+}
+
+TEST(Faults, AResponseCacheIsConfirmedByASaltedCopy) {
+  FakeOptions options;
+  options.fault = Fault::kResponseCache;
+  for (const ModeJudgement& mode : JudgeAll(options, CriterionKind::kBitwise).modes) {
+    std::vector<std::string> reasons;
+    for (const RequestJudgement& request : mode.requests) {
+      reasons.insert(reasons.end(), request.reasons.begin(), request.reasons.end());
+    }
+    EXPECT_THAT(reasons, testing::Contains(testing::HasSubstr("per token of a salted copy")))
+        << ToString(mode.mode);
   }
 }
 

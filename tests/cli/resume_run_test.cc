@@ -104,7 +104,10 @@ TEST_F(ResumeTest, RepeatsTheControlArmOfTheModeInAnotherLaunch) {
 TEST_F(ResumeTest, ControlOfFinishedFixturesIsNotRepeated) {
   const Plan plan = QuickPlan({Mode::kSingle}, FakeOptions{});
   int first_of_second = 0;
-  while (plan.steps[first_of_second].items[0].request == 0) ++first_of_second;
+  while (plan.steps[first_of_second].arm != Arm::kControlCold ||
+         plan.steps[first_of_second].items[0].request == 0) {
+    ++first_of_second;
+  }
   RunUntil(plan, first_of_second);
   EXPECT_EQ(Resume(plan).order.front(), first_of_second);
 }

@@ -9,6 +9,19 @@ namespace detcheck {
 namespace {
 
 constexpr int kFailureInterval = 7;
+constexpr double kSlowSeconds = 1.0;
+constexpr double kCompileFactor = 20.0;
+constexpr double kReplaySeconds = 1e-5;
+
+// All that an answer depends on, where nothing is wrong.
+std::string KeyOf(const Request& request) {
+  std::string key =
+      std::to_string(request.max_new_tokens) + '/' + std::to_string(request.sampling.seed) + '/' +
+      std::to_string(request.sampling.temperature) + '/' + std::to_string(request.sampling.top_k) +
+      '/' + std::to_string(request.top_logprobs.value_or(-1));
+  for (const TokenId id : request.prompt_ids) key += ',' + std::to_string(id);
+  return key;
+}
 
 }  // namespace
 
@@ -77,12 +90,39 @@ BatchResult FakeBackend::Complete(const std::vector<BatchItem>& items,
                    return item.abort_after_tokens.has_value();
                  });
   BatchResult result = FakeBatch(options_, items, salt, &cache_).Run(stop, on_token);
+  for (size_t i = 0; i < items.size(); ++i) Retime(items[i], &result.completions[i]);
   if (item_fails) {
     result.completions.back() = Completion{};
     result.completions.back().finish_reason = FinishReason::kError;
     result.completions.back().error = "fake: 503 service unavailable";
   }
   return result;
+}
+
+void FakeBackend::Retime(const BatchItem& item, Completion* answer) {
+  CompletionTimes& times = answer->times;
+  if (options_.fault == Fault::kSlowFirstToken &&
+      seen_prompts_.insert(item.request.prompt_ids).second) {
+    times.first_token += kSlowSeconds;
+    times.last_token += kSlowSeconds;
+  }
+  if (options_.fault == Fault::kCompiles &&
+      seen_lens_.insert(item.request.prompt_ids.size()).second) {
+    times.first_token *= kCompileFactor;
+    times.last_token *= kCompileFactor;
+  }
+  if (options_.fault == Fault::kResponseCache && !item.abort_after_tokens) {
+    KeepOrReplay(item, answer);
+  }
+}
+
+void FakeBackend::KeepOrReplay(const BatchItem& item, Completion* answer) {
+  const auto [kept, is_new] = kept_.try_emplace(KeyOf(item.request), *answer);
+  if (is_new) return;
+  answer->token_ids = kept->second.token_ids;
+  answer->logprobs = kept->second.logprobs;
+  answer->times.first_token = answer->times.sent + kReplaySeconds;
+  answer->times.last_token = answer->times.first_token + kReplaySeconds;
 }
 
 std::vector<TokenLogprob> FakeBackend::Score(const std::vector<TokenId>& ids, int top_logprobs) {

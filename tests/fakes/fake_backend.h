@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,10 @@ class FakeBackend : public Backend {
   /// What this batch's answers are salted with; 0: nothing.
   uint64_t Salt() const;
   void FailIfDue() const;
+  /// What the options say of times, on an answer that took what the batch says.
+  void Retime(const BatchItem& item, Completion* answer);
+  /// The answer kept from an earlier time, at once; else keeps this one.
+  void KeepOrReplay(const BatchItem& item, Completion* answer);
 
   const FakeOptions options_;
   FakeCache cache_;
@@ -37,6 +43,9 @@ class FakeBackend : public Backend {
   int num_scores_ = 0;
   int num_restarts_ = 0;
   bool has_aborted_ = false;
+  std::map<std::string, Completion> kept_;  // by request
+  std::set<std::vector<TokenId>> seen_prompts_;
+  std::set<size_t> seen_lens_;  // of prompts
 };
 
 }  // namespace detcheck

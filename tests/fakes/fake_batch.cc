@@ -7,6 +7,9 @@ namespace {
 
 // Prefixes that two unrelated prompts would not share by chance.
 constexpr size_t kTellingPrefix = 8;
+// What an engine step takes, and each prompt token in it.
+constexpr double kStepSeconds = 1e-3;
+constexpr double kPrefillSeconds = 1e-5;
 
 int Len(const std::vector<TokenId>& ids) {
   return static_cast<int>(ids.size());
@@ -74,6 +77,7 @@ void FakeBatch::Admit() {
     if (sequence.state != Sequence::State::kWaiting || !IsReleased(static_cast<int>(i))) continue;
     sequence.state = Sequence::State::kRunning;
     sequence.admitted_at = step_;
+    result_.completions[i].times.sent = now_s_;
     ++num_running;
     const Request& request = items_[i].request;
     if (request.cache == CacheWish::kAllow && options_.fault != Fault::kCacheNeverHits) {
@@ -219,6 +223,10 @@ bool FakeBatch::SharesPrefix(int item, size_t len) const {
 }
 
 void FakeBatch::Advance(const TokenCallback& on_token) {
+  now_s_ += kStepSeconds;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    if (!IsDecoding(static_cast<int>(i))) now_s_ += kPrefillSeconds * sequences_[i].now;
+  }
   for (size_t i = 0; i < items_.size(); ++i) {
     Sequence& sequence = sequences_[i];
     if (sequence.now == 0) continue;
@@ -240,6 +248,8 @@ void FakeBatch::Answer(int item, const TokenCallback& on_token) {
   if (drifts_only && sequence.salt != 0) next.logprob.logprob *= 1.0 + 0x1p-20;
   if (request.top_logprobs) completion.logprobs.push_back(std::move(next.logprob));
   completion.token_ids.push_back(next.id);
+  completion.times.last_token = now_s_;
+  if (completion.token_ids.size() == 1) completion.times.first_token = now_s_;
   sequence.tokens.push_back(next.id);
   sequence.hash = FakeModel::Extend(sequence.hash, next.id);
   if (on_token) on_token(item, Len(completion.token_ids));

@@ -57,6 +57,7 @@ class FakeBatch {
   std::vector<Sequence> sequences_;
   BatchResult result_;
   int step_ = 0;
+  double now_s_ = 0.0;  ///< Of a clock that only engine steps move.
 };
 
 }  // namespace detcheck

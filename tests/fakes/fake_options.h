@@ -32,6 +32,11 @@ enum class Fault {
   kFlushLies,        ///< Every flush is accepted, and nothing is emptied.
   kCachedCountLies,  ///< 0 cached tokens are told, always.
   kNoBatchWitness,   ///< Nothing is told of who ran with whom.
+  kResponseCache,    ///< Whole answers are kept, and given again at once.
+  // What takes long is not what it seems.
+  kSlowFirstToken,  ///< The first token of an unseen prompt takes a second, the others nothing
+                    ///< more.
+  kCompiles,  ///< Every token of the first batch of each prompt length takes 20 times as long.
   // The target fails.
   kErrorCompletions,  ///< Every seventh batch, its last item.
   kThrows,            ///< Every seventh batch, as a whole: Error(kTarget).
