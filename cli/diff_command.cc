@@ -11,7 +11,7 @@ namespace detcheck {
 ExitStatus DiffCommand(const Options& options) {
   const Report a = ReadReport(options.files.at(0));
   const Report b = ReadReport(options.files.at(1));
-  const ReportDiff diff = DiffReports(a, b);
+  const ReportDiff diff = DiffReports(a, b, options.compare_changed_requests);
   if (!diff.SamePrompts() && !options.allow_different_prompts) {
     throw Error(ErrorCode::kInput, DifferentPromptsInWords(diff));
   }

@@ -343,6 +343,8 @@ class Parser {
     add->Positionals("REPORT", "two reports that --report wrote", &options_->files);
     add->Flag("--allow-different-prompts", "compare what they have in common",
               [=, this] { options_->allow_different_prompts = true; });
+    add->Flag("--compare-changed-requests", "compare answers though sampling or limits changed",
+              [=, this] { options_->compare_changed_requests = true; });
   }
 
   void AddReplay() {

@@ -60,7 +60,8 @@ struct Options {
   bool json = false;                     ///< kManifest.
   std::string baseline;                  ///< kGate; empty: none.
   bool annotations = false;              ///< kGate.
-  bool allow_different_prompts = false;  ///< kDiff.
+  bool allow_different_prompts = false;   ///< kDiff.
+  bool compare_changed_requests = false;  ///< kDiff.
 
   /// For the manifest: what bears on the run, paths as base names.
   std::string arguments;

@@ -75,11 +75,7 @@ void ComparePrompts(const std::vector<ReportRow>& a, const std::vector<ReportRow
   const std::map<std::string, std::string> of_a = PromptsOf(a);
   const std::map<std::string, std::string> of_b = PromptsOf(b);
   for (const auto& [digest, id] : of_a) {
-    if (of_b.contains(digest)) {
-      ++diff->num_prompts_in_both;
-    } else {
-      diff->only_in_a.push_back(id);
-    }
+    (of_b.contains(digest) ? diff->in_both : diff->only_in_a).push_back(id);
   }
   for (const auto& [digest, id] : of_b) {
     if (!of_a.contains(digest)) diff->only_in_b.push_back(id);
@@ -112,6 +108,10 @@ class Rows {
     return it == by_key_.end() ? nullptr : it->second;
   }
 
+  const PlannedRequest& RequestOf(const ReportRow& row) const {
+    return report_.plan.requests[row.judged->request];
+  }
+
   RowAnswers AnswersOf(const ReportRow& row) const {
     const auto it = samples_.find({row.judged->mode, row.judged->request});
     return {report_, row, it == samples_.end() ? nullptr : &it->second};
@@ -124,21 +124,65 @@ class Rows {
   std::map<Key, const ReportRow*> by_key_;
 };
 
-void CompareRows(const Rows& a, const Rows& b, ReportDiff* diff) {
+using Pairs = std::map<const ReportRow*, const ReportRow*>;
+
+bool IsSamePrompt(const ReportRow& a, const ReportRow& b) {
+  return a.judged->mode == b.judged->mode && !a.prompt_digest.empty() &&
+         a.prompt_digest == b.prompt_digest;
+}
+
+// Takes for each row that is left in A one that is left in B with the same prompt: of the same
+// name, where `by_name`.
+void PairChanged(bool by_name, std::vector<const ReportRow*>* left_a,
+                 std::vector<const ReportRow*>* left_b, Pairs* pairs) {
+  std::erase_if(*left_a, [&](const ReportRow* row) {
+    const auto it = std::find_if(left_b->begin(), left_b->end(), [&](const ReportRow* other) {
+      return IsSamePrompt(*row, *other) && (!by_name || row->id == other->id);
+    });
+    if (it == left_b->end()) return false;
+    pairs->emplace(row, *it);
+    left_b->erase(it);
+    return true;
+  });
+}
+
+std::vector<const ReportRow*> MissingIn(const Rows& other, const Rows& rows) {
+  std::vector<const ReportRow*> missing;
+  for (const ReportRow& row : rows.rows()) {
+    if (other.Find(Rows::KeyOf(row)) == nullptr) missing.push_back(&row);
+  }
+  return missing;
+}
+
+void CompareRows(const Rows& a, const Rows& b, bool compare_changed_requests, ReportDiff* diff) {
+  std::vector<const ReportRow*> left_a = MissingIn(b, a);
+  std::vector<const ReportRow*> left_b = MissingIn(a, b);
+  Pairs changed;
+  PairChanged(true, &left_a, &left_b, &changed);
+  PairChanged(false, &left_a, &left_b, &changed);
   for (const ReportRow& row : a.rows()) {
     RowChange change{row.judged->mode, row.id, {}};
     const ReportRow* other = b.Find(Rows::KeyOf(row));
+    const auto pair = changed.find(&row);
+    if (pair != changed.end()) {
+      other = pair->second;
+      change.lines.push_back(RequestChangeInWords(a.RequestOf(row), b.RequestOf(*other)));
+    }
     if (other == nullptr) {
-      change.lines = {"gone: no such request now"};
+      change.lines.emplace_back("gone: no such request now");
+    } else if (pair != changed.end() && !compare_changed_requests) {
+      ++diff->num_not_compared;
+      change.lines.emplace_back("answers not compared (--compare-changed-requests does)");
     } else {
       ++diff->num_compared;
-      change.lines = ChangesInWords(a.AnswersOf(row), b.AnswersOf(*other));
+      for (std::string& line : ChangesInWords(a.AnswersOf(row), b.AnswersOf(*other))) {
+        change.lines.push_back(std::move(line));
+      }
     }
     if (!change.lines.empty()) diff->rows.push_back(std::move(change));
   }
-  for (const ReportRow& row : b.rows()) {
-    if (a.Find(Rows::KeyOf(row)) != nullptr) continue;
-    diff->rows.push_back({row.judged->mode, row.id, {"new: no such request before"}});
+  for (const ReportRow* row : left_b) {
+    diff->rows.push_back({row->judged->mode, row->id, {"new: no such request before"}});
   }
 }
 
@@ -172,13 +216,13 @@ bool ReportDiff::Differ() const {
   return !SamePrompts() || !rows.empty() || verdict.before != verdict.after;
 }
 
-ReportDiff DiffReports(const Report& a, const Report& b) {
+ReportDiff DiffReports(const Report& a, const Report& b, bool compare_changed_requests) {
   ReportDiff diff;
   AddManifestChanges(a, b, &diff);
   const Rows rows_a(a);
   const Rows rows_b(b);
   ComparePrompts(rows_a.rows(), rows_b.rows(), &diff);
-  CompareRows(rows_a, rows_b, &diff);
+  CompareRows(rows_a, rows_b, compare_changed_requests, &diff);
   diff.verdict = {"verdict", ToString(a.judgement.verdict), ToString(b.judgement.verdict)};
   return diff;
 }
@@ -187,9 +231,9 @@ std::string DifferentPromptsInWords(const ReportDiff& diff) {
   std::string text = "reports of different prompts:";
   if (!diff.only_in_a.empty()) text += " only in the first " + Listed(diff.only_in_a) + ';';
   if (!diff.only_in_b.empty()) text += " only in the second " + Listed(diff.only_in_b) + ';';
-  if (diff.num_prompts_in_both == 0) return text + " none is in both";
-  return text + fmt::format(" with --allow-different-prompts the {} in both could be compared",
-                            Several(static_cast<size_t>(diff.num_prompts_in_both), "prompt"));
+  if (diff.in_both.empty()) return text + " none is in both";
+  return text + fmt::format(" with --allow-different-prompts the {} in both could be compared: {}",
+                            Several(diff.in_both.size(), "prompt"), Listed(diff.in_both));
 }
 
 std::string RenderDiff(const ReportDiff& diff) {
@@ -204,9 +248,12 @@ std::string RenderDiff(const ReportDiff& diff) {
   text += verdict.before == verdict.after
               ? fmt::format("Verdict: {} in both\n", verdict.after)
               : fmt::format("Verdict: {} -> {}\n", verdict.before, verdict.after);
-  return text + fmt::format("{}: {} compared, {} changed\n", diff.Differ() ? "Differ" : "Equal",
-                            Several(static_cast<size_t>(diff.num_compared), "request"),
-                            diff.rows.size());
+  text += fmt::format("{}: {} compared, {} changed", diff.Differ() ? "Differ" : "Equal",
+                      Several(static_cast<size_t>(diff.num_compared), "request"), diff.rows.size());
+  if (diff.num_not_compared > 0) {
+    text += fmt::format(", {} with other sampling or limits not compared", diff.num_not_compared);
+  }
+  return text + '\n';
 }
 
 }  // namespace detcheck

@@ -26,8 +26,9 @@ struct ReportDiff {
   std::vector<FieldChange> informational;  ///< Changes of what they should not depend on.
   std::vector<std::string> only_in_a;      ///< Subjects whose prompt the other report has not.
   std::vector<std::string> only_in_b;
-  int num_prompts_in_both = 0;
-  int num_compared = 0;  ///< Requests, once for each mode.
+  std::vector<std::string> in_both;
+  int num_compared = 0;      ///< Requests, once for each mode.
+  int num_not_compared = 0;  ///< Likewise: those whose sampling or limits changed.
   std::vector<RowChange> rows;
   FieldChange verdict;  ///< Of the whole.
 
@@ -36,8 +37,10 @@ struct ReportDiff {
   bool Differ() const;
 };
 
-/// Requests are matched by mode, prompt, sampling and limits.
-ReportDiff DiffReports(const Report& a, const Report& b);
+/// Requests are matched by mode, prompt, sampling and limits; those that are left by mode and
+/// prompt alone, of equal names first: their sampling or limits changed. Other answers are to be
+/// expected then, and are compared only where `compare_changed_requests`.
+ReportDiff DiffReports(const Report& a, const Report& b, bool compare_changed_requests = false);
 
 /// For a person; ends in a newline.
 std::string RenderDiff(const ReportDiff& diff);

@@ -48,6 +48,13 @@ std::string SetsInWords(const char* what, const std::vector<std::string>& a,
                      NumShared(a, b));
 }
 
+// Adds "name before -> after" where they are not the same.
+template <typename Value>
+void AddChange(const char* name, const Value& before, const Value& after, std::string* words) {
+  if (before == after) return;
+  *words += fmt::format("{}{} {} -> {}", words->empty() ? "" : ", ", name, before, after);
+}
+
 }  // namespace
 
 RowAnswers::RowAnswers(const Report& report, const ReportRow& row, const RequestSamples* samples)
@@ -62,6 +69,18 @@ RowAnswers::RowAnswers(const Report& report, const ReportRow& row, const Request
   }
   outputs_.assign(outputs.begin(), outputs.end());
   traces_.assign(traces.begin(), traces.end());
+}
+
+std::string RequestChangeInWords(const PlannedRequest& before, const PlannedRequest& after) {
+  std::string words;
+  AddChange("temperature", before.sampling.temperature, after.sampling.temperature, &words);
+  AddChange("top_p", before.sampling.top_p, after.sampling.top_p, &words);
+  AddChange("top_k", before.sampling.top_k, after.sampling.top_k, &words);
+  AddChange("min_p", before.sampling.min_p, after.sampling.min_p, &words);
+  AddChange("seed", before.sampling.seed, after.sampling.seed, &words);
+  AddChange("max_new_tokens", before.max_new_tokens, after.max_new_tokens, &words);
+  AddChange("ignore_eos", before.ignore_eos, after.ignore_eos, &words);
+  return "same prompt, other sampling or limits: " + words;
 }
 
 std::vector<std::string> ChangesInWords(const RowAnswers& a, const RowAnswers& b) {

@@ -28,6 +28,9 @@ class RowAnswers {
   std::vector<std::string> traces_;
 };
 
+/// What changed of the sampling and the limits of a prompt, in one line.
+std::string RequestChangeInWords(const PlannedRequest& before, const PlannedRequest& after);
+
 /// One line for each thing that changed: outputs, logprobs, verdict.
 std::vector<std::string> ChangesInWords(const RowAnswers& a, const RowAnswers& b);
 

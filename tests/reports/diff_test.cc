@@ -87,18 +87,64 @@ TEST(Diff, DifferentPrompts) {
   EXPECT_THAT(diff.only_in_b, ElementsAre("q02"));
   EXPECT_EQ(DifferentPromptsInWords(diff),
             "reports of different prompts: only in the second q02; with --allow-different-prompts "
-            "the 1 prompt in both could be compared");
+            "the 1 prompt in both could be compared: q01");
   EXPECT_EQ(diff.num_compared, 1);
 }
 
-TEST(Diff, OtherLimitsAreAnotherRequest) {
-  RunBuilder run = SteadyRun(kAnswer);
+TEST(Diff, OtherSamplingAndLimitsAreTheSamePromptChanged) {
+  RunBuilder run = SteadyRun(Says({1, 2, 3, 9, 5, 6, 7, 8}));
   run.plan().requests[0].max_new_tokens = 9;
+  run.plan().requests[0].sampling.temperature = 0.1;
   const ReportDiff diff = DiffReports(Steady(kAnswer), ReportOf(run));
   EXPECT_TRUE(diff.SamePrompts());
-  ASSERT_EQ(diff.rows.size(), 2u);
-  EXPECT_EQ(diff.rows[0].lines[0], "gone: no such request now");
-  EXPECT_EQ(diff.rows[1].lines[0], "new: no such request before");
+  EXPECT_TRUE(diff.Differ());
+  EXPECT_EQ(diff.num_compared, 0);
+  ASSERT_EQ(diff.rows.size(), 1u);
+  EXPECT_THAT(diff.rows[0].lines,
+              ElementsAre("same prompt, other sampling or limits: temperature 0 -> 0.1, "
+                          "max_new_tokens 8 -> 9",
+                          "answers not compared (--compare-changed-requests does)"));
+  EXPECT_THAT(RenderDiff(diff), HasSubstr("\nDiffer: 0 requests compared, 1 changed, 1 with other "
+                                          "sampling or limits not compared\n"));
+}
+
+TEST(Diff, ChangedRequestsAreComparedWhereAskedFor) {
+  RunBuilder run = SteadyRun(Says({1, 2, 3, 9, 5, 6, 7, 8}));
+  run.plan().requests[0].sampling.seed = 43;
+  const ReportDiff diff = DiffReports(Steady(kAnswer), ReportOf(run), true);
+  EXPECT_EQ(diff.num_compared, 1);
+  EXPECT_EQ(diff.num_not_compared, 0);
+  ASSERT_EQ(diff.rows.size(), 1u);
+  ASSERT_GE(diff.rows[0].lines.size(), 2u);
+  EXPECT_EQ(diff.rows[0].lines[0], "same prompt, other sampling or limits: seed 42 -> 43");
+  EXPECT_THAT(diff.rows[0].lines[1], HasSubstr("reference: tokens differ"));
+}
+
+// Requests of one prompt: one that is the same in both is nobody's change, and names decide before
+// the order does.
+TEST(Diff, ChangedRequestsOfOnePromptArePairedByName) {
+  const auto report = [](const std::vector<std::pair<std::string, uint64_t>>& requests) {
+    RunBuilder run;
+    for (const auto& [id, seed] : requests) {
+      const int request = run.AddRequest(id);
+      run.plan().requests[static_cast<size_t>(request)].sampling.seed = seed;
+      run.Solos(2, Arm::kControlCold, kAnswer);
+      const size_t num_steps = run.plan().steps.size();
+      run.plan().steps[num_steps - 1].items[0].request = request;
+      run.plan().steps[num_steps - 2].items[0].request = request;
+    }
+    return ReportOf(run);
+  };
+  const ReportDiff diff = DiffReports(report({{"a", 1}, {"b", 2}, {"c", 3}}),
+                                      report({{"x", 1}, {"c", 4}, {"y", 5}, {"z", 6}}));
+  ASSERT_EQ(diff.rows.size(), 3u);
+  EXPECT_EQ(diff.num_compared, 1);
+  EXPECT_EQ(diff.rows[0].id, "b");
+  EXPECT_THAT(diff.rows[0].lines[0], HasSubstr("seed 2 -> 5"));
+  EXPECT_EQ(diff.rows[1].id, "c");
+  EXPECT_THAT(diff.rows[1].lines[0], HasSubstr("seed 3 -> 4"));
+  EXPECT_EQ(diff.rows[2].id, "z");
+  EXPECT_EQ(diff.rows[2].lines[0], "new: no such request before");
 }
 
 TEST(Diff, NothingAnswered) {
