@@ -1,24 +1,35 @@
 #include "engine/factory.h"
 
 #include "engine/base/error.h"
+#include "engine/cuda_device.h"
 #include "engine/embedded/embedded_backend.h"
-#include "engine/embedded/ops.h"
 
 namespace detcheck {
+namespace {
+
+EngineDevice DeviceNamed(const std::string& engine, std::string* choice) {
+  if (engine == "cpu") return CpuDevice();
+  std::string why_not;
+  const std::optional<EngineDevice> cuda = FindCudaDevice(&why_not);
+  if (engine == "cuda") {
+    if (!cuda) throw Error(ErrorCode::kDevice, "--engine cuda: " + why_not);
+    return *cuda;
+  }
+  if (engine != "auto") {
+    throw Error(ErrorCode::kUsage,
+                "--engine " + engine + ": no such engine; there are auto, cpu and cuda");
+  }
+  *choice = cuda ? "engine cuda: a GPU works here" : "engine cpu: " + why_not;
+  return cuda ? *cuda : CpuDevice();
+}
+
+}  // namespace
 
 std::unique_ptr<Backend> MakeBackend(const TargetOptions& options, std::string* choice) {
-  if (choice != nullptr) choice->clear();
-  if (options.engine == "cuda") {
-    throw Error(ErrorCode::kDevice, "--engine cuda: this build has no CUDA engine");
-  }
-  if (options.engine != "auto" && options.engine != "cpu") {
-    throw Error(ErrorCode::kUsage,
-                "--engine " + options.engine + ": no such engine; there are auto, cpu and cuda");
-  }
-  if (options.engine == "auto" && choice != nullptr) {
-    *choice = "engine cpu: this build has no CUDA engine";
-  }
-  return std::make_unique<EmbeddedBackend>(options.embedded, MakeCpuOps, "cpu");
+  std::string line;
+  const EngineDevice device = DeviceNamed(options.engine, &line);
+  if (choice != nullptr) *choice = line;
+  return std::make_unique<EmbeddedBackend>(options.embedded, device);
 }
 
 }  // namespace detcheck

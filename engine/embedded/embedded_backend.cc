@@ -15,6 +15,11 @@ const char* ArchitectureName(Architecture architecture) {
   return architecture == Architecture::kLlama ? "llama" : "qwen3";
 }
 
+/// Of what the logits of a position do not depend, in deterministic mode.
+constexpr char kClaimed[] =
+    "bitwise, whatever the batch, arrival, chunks, prefix cache, page placement, preemption, "
+    "threads and restarts; prefill as decode";
+
 std::string UpperCase(std::string word) {
   for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return word;
@@ -24,19 +29,24 @@ const char* OnOff(bool on) {
   return on ? "on" : "off";
 }
 
+EngineOptions WithAttentionBackend(EngineOptions options, const EngineDevice& device) {
+  if (options.attention_backend == "auto") {
+    options.attention_backend = device.default_attention_backend;
+  }
+  return options;
+}
+
 }  // namespace
 
-EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, OpsFactory make_ops,
-                                 std::string device)
-    : options_(options),
-      make_ops_(std::move(make_ops)),
+EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, EngineDevice device)
+    : options_(WithAttentionBackend(options, device)),
       device_(std::move(device)),
-      engine_(std::make_unique<Engine>(options_, make_ops_)) {}
+      engine_(std::make_unique<Engine>(options_, device_)) {}
 
 Description EmbeddedBackend::Describe() {
   const char* mode = options_.deterministic ? "deterministic" : "default mode";
   return {.engine =
-              "detcheck " + UpperCase(device_) + " engine, " + mode + ", " + engine().config().name,
+              "detcheck " + UpperCase(device_.name) + " engine, " + mode + ", " + engine().config().name,
           .facts = Facts(),
           .subject = Subject()};
 }
@@ -64,7 +74,7 @@ FlushResult EmbeddedBackend::Flush() {
 
 void EmbeddedBackend::Restart() {
   engine_.reset();  // Before the new one, so that the weights are not held twice.
-  engine_ = std::make_unique<Engine>(options_, make_ops_);
+  engine_ = std::make_unique<Engine>(options_, device_);
 }
 
 Engine& EmbeddedBackend::engine() {
@@ -109,18 +119,28 @@ Manifest EmbeddedBackend::Subject() {
   const auto add = [&manifest](const char* name, std::string value) {
     manifest.push_back({name, std::move(value), FieldSource::kObserved});
   };
-  add("engine.name", "detcheck-" + device_);
+  add("engine.name", "detcheck-" + device_.name);
   add("engine.version", DETCHECK_VERSION);
   add("engine.mode", options_.deterministic ? "deterministic" : "default");
+  manifest.push_back({"engine.determinism_claimed", options_.deterministic ? kClaimed : "none",
+                      FieldSource::kClaimed});
   add("engine.attention_backend", options_.attention_backend);
+  add("engine.cuda_graph", OnOff(options_.cuda_graph && device_.name == "cuda"));
   add("engine.radix_cache", OnOff(options_.radix_cache));
   add("engine.page_size", std::to_string(options_.page_size));
   add("engine.chunked_prefill_size", std::to_string(options_.chunked_prefill_size));
   add("engine.max_running_requests", std::to_string(options_.max_running_requests));
   add("engine.kv_pool_tokens", std::to_string(engine().kv_pool_tokens()));
+  add("engine.kv_cache_dtype", DTypeName(config.dtype));
+  add("engine.schedule_policy", "fcfs");
+  add("engine.speculative_decoding", "off");
+  for (const char* size : {"tp_size", "pp_size", "dp_size", "ep_size"}) {
+    add((std::string("parallelism.") + size).c_str(), "1");
+  }
   add("model.name", config.name);
   add("model.architecture", ArchitectureName(config.architecture));
   add("model.dtype", DTypeName(config.dtype));
+  add("model.quantization", "none");
   add("model.context_len", std::to_string(config.context_len));
   add("model.vocab_size", std::to_string(config.vocab_size));
   for (ManifestField& field : engine().Describe()) manifest.push_back(std::move(field));

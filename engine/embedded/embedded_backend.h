@@ -13,8 +13,8 @@ namespace detcheck {
 /// The embedded engine behind the seam.
 class EmbeddedBackend : public Backend {
  public:
-  /// Starts an engine. `device` names what `make_ops` computes on: "cpu". Errors: Engine's.
-  EmbeddedBackend(const EngineOptions& options, OpsFactory make_ops, std::string device);
+  /// Starts an engine. Errors: Engine's.
+  EmbeddedBackend(const EngineOptions& options, EngineDevice device);
 
   Description Describe() override;
   BatchResult Complete(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
@@ -32,8 +32,7 @@ class EmbeddedBackend : public Backend {
   Manifest Subject();
 
   const EngineOptions options_;
-  const OpsFactory make_ops_;
-  const std::string device_;
+  const EngineDevice device_;
   std::unique_ptr<Engine> engine_;
 };
 

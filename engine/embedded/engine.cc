@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/embedded/model_files.h"
 #include "engine/embedded/weights_dtype.h"
 
 namespace detcheck {
 namespace {
 
 constexpr int64_t kMostDefaultPoolTokens = 65536;
-constexpr int64_t kMostDefaultPoolBytes = int64_t{2} << 30;
-/// Of the logits that are computed at once for scores.
-constexpr int64_t kMostScoreLogitsBytes = int64_t{64} << 20;
 
 void CheckAtLeastOne(const char* option, int value) {
   if (value >= 1) return;
@@ -26,17 +24,17 @@ int64_t KvBytesPerToken(const ModelConfig& config) {
          static_cast<int64_t>(DTypeBytes(config.dtype));
 }
 
-/// Four whole contexts, as far as 65,536 tokens and 2 GiB go, and at least one page.
-int64_t DefaultPoolTokens(const ModelConfig& config, int page_size) {
+/// Four whole contexts, as far as 65,536 tokens and `most_bytes` go, and at least one page.
+int64_t DefaultPoolTokens(const ModelConfig& config, int page_size, int64_t most_bytes) {
   const int64_t tokens = std::min({int64_t{4} * config.context_len, kMostDefaultPoolTokens,
-                                   kMostDefaultPoolBytes / KvBytesPerToken(config)});
+                                   most_bytes / KvBytesPerToken(config)});
   return std::max<int64_t>(tokens, page_size);
 }
 
-int NumPages(const ModelConfig& config, const EngineOptions& options) {
+int NumPages(const ModelConfig& config, const EngineOptions& options, int64_t most_bytes) {
   const int64_t tokens = options.max_total_tokens > 0
                              ? options.max_total_tokens
-                             : DefaultPoolTokens(config, options.page_size);
+                             : DefaultPoolTokens(config, options.page_size, most_bytes);
   if (tokens < options.page_size) {
     throw Error(ErrorCode::kUsage, "max_total_tokens is " + std::to_string(tokens) +
                                        ", less than a page of " +
@@ -45,9 +43,14 @@ int NumPages(const ModelConfig& config, const EngineOptions& options) {
   return static_cast<int>(tokens / options.page_size);
 }
 
+int ScoreChunk(const ModelConfig& config, const EngineOptions& options, int64_t most_bytes) {
+  const int64_t most_rows = most_bytes / (int64_t{4} * config.vocab_size);
+  return static_cast<int>(std::clamp<int64_t>(most_rows, 1, options.chunked_prefill_size));
+}
+
 }  // namespace
 
-Engine::Engine(const EngineOptions& options, const OpsFactory& make_ops) : options_(options) {
+Engine::Engine(const EngineOptions& options, const EngineDevice& device) : options_(options) {
   CheckAtLeastOne("page_size", options.page_size);
   CheckAtLeastOne("chunked_prefill_size", options.chunked_prefill_size);
   CheckAtLeastOne("max_running_requests", options.max_running_requests);
@@ -57,10 +60,15 @@ Engine::Engine(const EngineOptions& options, const OpsFactory& make_ops) : optio
              .context_len = loaded_.config.context_len,
              .vocab_size = loaded_.config.vocab_size,
              .eos_ids = loaded_.config.eos_ids};
-  pool_ = std::make_unique<KvPool>(NumPages(loaded_.config, options), options.page_size);
+  pool_ = std::make_unique<KvPool>(NumPages(loaded_.config, options, device.most_kv_bytes),
+                                   options.page_size);
   pages_ = std::make_unique<SequencePages>(pool_.get(), options.radix_cache);
+  score_chunk_ = ScoreChunk(loaded_.config, options, device.most_score_logits_bytes);
   const int max_rows = options.chunked_prefill_size + options.max_running_requests;
-  ops_ = make_ops(loaded_.config, options, max_rows);
+  ops_ = device.make_ops(loaded_.config, options,
+                         {.max_rows = max_rows,
+                          .max_sequences = options.max_running_requests,
+                          .max_logit_rows = std::max(options.max_running_requests, score_chunk_)});
   model_ = std::make_unique<Model>(loaded_.config, loaded_.weights.get(), ops_.get(), max_rows);
   ops_->AllocateKvCache(kv_pool_tokens());
 }
@@ -86,11 +94,8 @@ std::vector<TokenLogprob> Engine::Score(const std::vector<TokenId>& ids, int top
   const auto release = [this](Sequence* s) { pages_->Release(s); };
   const std::unique_ptr<Sequence, decltype(release)> guard(&seq, release);
 
-  const int64_t most_rows = kMostScoreLogitsBytes / (int64_t{4} * config().vocab_size);
-  const auto chunk_size =
-      static_cast<int>(std::clamp<int64_t>(most_rows, 1, options_.chunked_prefill_size));
   while (seq.num_computed < seq.len()) {
-    const int num_tokens = std::min(chunk_size, seq.len() - seq.num_computed);
+    const int num_tokens = std::min(score_chunk_, seq.len() - seq.num_computed);
     const auto targets = std::span(ids).subspan(seq.num_computed + 1, num_tokens);
     for (TokenLogprob& score : ScoreChunk(seq, targets, top_logprobs)) {
       scores.push_back(std::move(score));
@@ -112,6 +117,11 @@ std::vector<TokenLogprob> Engine::ScoreChunk(const Sequence& seq, std::span<cons
 Manifest Engine::Describe() {
   if (manifest_) return *manifest_;
   manifest_ = loaded_.weights->Describe();
+  if (!loaded_.dir.empty()) {
+    for (ManifestField& field : DescribeModelFiles(loaded_.dir)) {
+      manifest_->push_back(std::move(field));
+    }
+  }
   for (ManifestField& field : ops_->Describe()) manifest_->push_back(std::move(field));
   return *manifest_;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/backend.h"
 #include "engine/base/request.h"
+#include "engine/embedded/device.h"
 #include "engine/embedded/kv_pool.h"
 #include "engine/embedded/model.h"
 #include "engine/embedded/model_dir.h"
@@ -20,16 +21,12 @@
 
 namespace detcheck {
 
-/// Makes the Ops that an engine computes with; MakeCpuOps is one.
-using OpsFactory =
-    std::function<std::unique_ptr<Ops>(const ModelConfig&, const EngineOptions&, int max_rows)>;
-
 /// A model, its KV cache and its prefix cache. Not thread-safe.
 class Engine {
  public:
   /// Loads the model and allocates the KV cache. Throws Error(kUsage) for options that cannot be,
   /// and the errors of LoadModel and of the Ops.
-  Engine(const EngineOptions& options, const OpsFactory& make_ops);
+  Engine(const EngineOptions& options, const EngineDevice& device);
 
   /// Runs one batch, as Backend::Complete. `observer`: see LogitObserver.
   BatchResult Run(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
@@ -44,7 +41,8 @@ class Engine {
   const ModelConfig& config() const { return loaded_.config; }
   /// Tokens that the KV pool holds.
   int kv_pool_tokens() const { return pool_->num_pages() * pool_->page_size(); }
-  /// The weights' and the Ops' manifest fields; may read all weights (digests).
+  /// The manifest fields of the weights, the model's other files and the Ops; may read all weights
+  /// (digests). Throws the errors of DescribeModelFiles.
   Manifest Describe();
 
  private:
@@ -55,6 +53,7 @@ class Engine {
   EngineOptions options_;
   LoadedModel loaded_;
   SchedulerLimits limits_;
+  int score_chunk_ = 0;  ///< Positions that are scored at once.
   std::unique_ptr<Ops> ops_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<KvPool> pool_;

@@ -4,7 +4,7 @@ namespace detcheck {
 
 Model::Model(const ModelConfig& config, WeightSource* source, Ops* ops, int max_rows)
     : config_(config), ops_(ops) {
-  const WeightReader reader(config_, source);
+  const WeightReader reader(config_, source, ops->MakesSyntheticWeights());
   embed_tokens_ = ops->NewMatrix(reader.EmbedTokens().tensor());
   layers_.reserve(config.num_layers);
   for (int layer = 0; layer < config.num_layers; ++layer) {

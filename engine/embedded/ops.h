@@ -10,16 +10,32 @@
 #include "engine/backend.h"
 #include "engine/base/request.h"
 #include "engine/embedded/model_config.h"
+#include "engine/embedded/synthetic_fill.h"
 
 namespace detcheck {
 
-/// A weight tensor in host memory, row-major [rows, cols] (vectors: rows = 1), as raw elements of
-/// `dtype`. `data` must live only until the call that takes it returns.
+/// Some consecutive rows of a weight that are made from a seed, wherever they are wanted.
+struct SyntheticRows {
+  SyntheticTensor tensor;
+  int64_t rows = 0;
+};
+
+/// A weight tensor, row-major [rows, cols] (vectors: rows = 1), as raw elements of `dtype` in host
+/// memory, or as the recipe of its rows from top to bottom where `data` is null. Both must live
+/// only until the call that takes them returns.
 struct HostTensor {
   DType dtype = DType::kBf16;
   int64_t rows = 0;
   int64_t cols = 0;
   const void* data = nullptr;
+  std::span<const SyntheticRows> recipe = {};
+};
+
+/// Most that one engine step will ask of an Ops.
+struct StepCapacity {
+  int max_rows = 0;  ///< Tokens.
+  int max_sequences = 0;
+  int max_logit_rows = 0;
 };
 
 /// A weight prepared by the Ops that made it; it must not outlive that Ops.
@@ -46,11 +62,11 @@ struct SequenceSlice {
 
 /// What one engine step computes. Rows are the sequences' tokens, one sequence after another.
 struct StepBatch {
-  std::vector<TokenId> ids;           ///< [T]
-  std::vector<int32_t> positions;     ///< [T]
-  std::vector<int32_t> slots;         ///< [T] KV slot that each row writes.
+  std::vector<TokenId> ids;        ///< [T]
+  std::vector<int32_t> positions;  ///< [T]
+  std::vector<int32_t> slots;      ///< [T] KV slot that each row writes.
   std::vector<SequenceSlice> sequences;
-  std::vector<int32_t> logit_rows;    ///< Rows whose logits are wanted, ascending.
+  std::vector<int32_t> logit_rows;  ///< Rows whose logits are wanted, ascending.
 
   int num_rows() const { return static_cast<int>(ids.size()); }
 };
@@ -58,13 +74,13 @@ struct StepBatch {
 /// How one row of logits becomes a token.
 struct RowSampling {
   Sampling sampling;
-  int64_t position = 0;   ///< Position of the token that is drawn: the counter of its noise.
-  int num_top = -1;       ///< -1: no logprobs; else the chosen token's and this many candidates.
+  int64_t position = 0;  ///< Position of the token that is drawn: the counter of its noise.
+  int num_top = -1;      ///< -1: no logprobs; else the chosen token's and this many candidates.
 };
 
 struct SampledToken {
   TokenId id = 0;
-  TokenLogprob logprob;   ///< Of log-softmax(logits), before temperature and filters.
+  TokenLogprob logprob;  ///< Of log-softmax(logits), before temperature and filters.
 };
 
 /// Everything that the model does on a device, for a batch of rows. Implemented by cpu/ and cuda/.
@@ -74,10 +90,13 @@ class Ops {
  public:
   virtual ~Ops() = default;
 
-  /// Name, libraries, bit classes, device: manifest fields under "device." and "kernels.".
+  /// Device, libraries, bit classes: manifest fields under "device." and "kernels.", with
+  /// engine.sampling_backend (reports/manifest_fields.cc lists them).
   virtual Manifest Describe() const = 0;
 
   // --- memory -------------------------------------------------------------------------------
+  /// Whether NewMatrix takes recipes. Where not, it is given elements only.
+  virtual bool MakesSyntheticWeights() const { return false; }
   /// `w` is [N, K]: Linear computes x · wᵀ; Embed gathers its rows.
   virtual std::unique_ptr<Weight> NewMatrix(const HostTensor& w) = 0;
   /// A vector of length `w.cols`, kept in float32.
@@ -130,8 +149,8 @@ class Ops {
   virtual std::vector<std::string> LogitDigests() = 0;
 };
 
-/// The CPU's implementation. Throws Error(kUsage) for an unknown attention backend or SIMD level and
-/// Error(kUnsupported) for default mode in a build without OpenBLAS.
+/// The CPU's implementation. Throws Error(kUsage) for an unknown attention backend or SIMD level
+/// and Error(kUnsupported) for default mode in a build without OpenBLAS.
 std::unique_ptr<Ops> MakeCpuOps(const ModelConfig& config, const EngineOptions& options,
                                 int max_rows);
 

@@ -21,7 +21,9 @@ struct EngineOptions {
   std::optional<DType> dtype;            ///< Absent: the model's own (synthetic: bf16).
   uint64_t random_seed = 42;             ///< Weights of synthetic models.
   int num_threads = 0;                   ///< 0: as many as the machine has cores.
-  std::string attention_backend = "cpu"; ///< Names are the Ops implementation's.
+  /// One of the device's names for its attention kernels; "auto": its default.
+  std::string attention_backend = "auto";
+  bool cuda_graph = true;                ///< off by --disable-cuda-graph; CUDA only
   /// "" : the best that the processor has; else "baseline", "avx2", "avx512" or "neon".
   std::string simd_level;
 };

@@ -71,10 +71,42 @@ ModelConfig Qwen3Config() {
   return config;
 }
 
+ModelConfig Qwen3LargeConfig() {
+  ModelConfig config = Qwen3Config();
+  config.name = "synthetic:qwen3-8b";
+  config.num_layers = 36;
+  config.hidden_size = 4096;
+  config.num_heads = 32;
+  config.intermediate_size = 12288;
+  config.tie_word_embeddings = false;
+  return config;
+}
+
+ModelConfig Llama31Config() {
+  ModelConfig config;
+  config.name = "synthetic:llama-3.1-8b";
+  config.architecture = Architecture::kLlama;
+  config.num_layers = 32;
+  config.hidden_size = 4096;
+  config.num_heads = 32;
+  config.num_kv_heads = 8;
+  config.head_dim = 128;
+  config.intermediate_size = 14336;
+  config.vocab_size = 128256;
+  config.context_len = 131072;
+  config.rms_norm_eps = 1e-5f;
+  config.rope_theta = 500000.0;
+  config.rope_scaling = Llama3RopeScaling{};
+  config.eos_ids = {128001};
+  return config;
+}
+
 std::vector<SyntheticModel> SyntheticModels() {
   return {{TinyConfig(), {0.2, 2.5, 0.5, 3.5}},
           {TinyQwen3Config(), {0.1, 2.5, 1.0, 3.5}},
-          {Qwen3Config(), {0.02, 2.5, 0.25, 3.5}}};
+          {Qwen3Config(), {0.02, 2.5, 0.25, 3.5}},
+          {Qwen3LargeConfig(), {0.02, 2.5, 0.25, 3.5}},
+          {Llama31Config(), {0.02, 2.5, 0.25, 3.5}}};
 }
 
 constexpr std::string_view kPrefix = "synthetic:";
@@ -161,12 +193,15 @@ SyntheticWeights::SyntheticWeights(const SyntheticModel& model, uint64_t seed, i
 
 void SyntheticWeights::Read(const std::string& name, const std::vector<int64_t>& shape, DType dtype,
                             void* out) {
-  const TensorRecipe recipe = FindTensor(model_, name);
   int64_t count = 1;
   for (const int64_t dim : shape) count *= dim;
-  const SyntheticTensor tensor{seed_, recipe.index, static_cast<float>(recipe.mean),
-                               SyntheticTensor::ScaleOf(recipe.std)};
-  FillSynthetic(tensor, count, dtype, num_threads_, out);
+  FillSynthetic(*Recipe(name), count, dtype, num_threads_, out);
+}
+
+std::optional<SyntheticTensor> SyntheticWeights::Recipe(const std::string& name) const {
+  const TensorRecipe recipe = FindTensor(model_, name);
+  return SyntheticTensor{seed_, recipe.index, static_cast<float>(recipe.mean),
+                         SyntheticTensor::ScaleOf(recipe.std)};
 }
 
 Manifest SyntheticWeights::Describe() {

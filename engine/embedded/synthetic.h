@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ class SyntheticWeights : public WeightSource {
 
   void Read(const std::string& name, const std::vector<int64_t>& shape, DType dtype,
             void* out) override;
+  std::optional<SyntheticTensor> Recipe(const std::string& name) const override;
   Manifest Describe() override;
 
  private:

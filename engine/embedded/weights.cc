@@ -1,5 +1,7 @@
 #include "engine/embedded/weights.h"
 
+#include <utility>
+
 #include "engine/embedded/weights_dtype.h"
 
 namespace detcheck {
@@ -11,7 +13,7 @@ std::string LayerName(int layer, const char* tensor) {
 
 HostWeight NewHostWeight(DType dtype, int64_t rows, int64_t cols) {
   const size_t num_bytes = static_cast<size_t>(rows * cols) * DTypeBytes(dtype);
-  return {dtype, rows, cols, std::make_unique_for_overwrite<std::byte[]>(num_bytes)};
+  return {dtype, rows, cols, std::make_unique_for_overwrite<std::byte[]>(num_bytes), {}};
 }
 
 }  // namespace
@@ -19,6 +21,10 @@ HostWeight NewHostWeight(DType dtype, int64_t rows, int64_t cols) {
 HostWeight WeightReader::Stack(const std::vector<RowBlock>& blocks, int64_t cols) const {
   int64_t rows = 0;
   for (const RowBlock& block : blocks) rows += block.rows;
+  if (recipes_) {
+    std::vector<SyntheticRows> recipe = RecipeOf(blocks);
+    if (!recipe.empty()) return {config_.dtype, rows, cols, nullptr, std::move(recipe)};
+  }
   HostWeight weight = NewHostWeight(config_.dtype, rows, cols);
   std::byte* out = weight.data.get();
   for (const RowBlock& block : blocks) {
@@ -26,6 +32,17 @@ HostWeight WeightReader::Stack(const std::vector<RowBlock>& blocks, int64_t cols
     out += static_cast<size_t>(block.rows * cols) * DTypeBytes(config_.dtype);
   }
   return weight;
+}
+
+// Empty where a block has none.
+std::vector<SyntheticRows> WeightReader::RecipeOf(const std::vector<RowBlock>& blocks) const {
+  std::vector<SyntheticRows> recipe;
+  for (const RowBlock& block : blocks) {
+    const std::optional<SyntheticTensor> tensor = source_->Recipe(block.name);
+    if (!tensor) return {};
+    recipe.push_back({*tensor, block.rows});
+  }
+  return recipe;
 }
 
 HostWeight WeightReader::Vector(const std::string& name, int64_t len) const {

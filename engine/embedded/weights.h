@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,27 +25,34 @@ class WeightSource {
   virtual void Read(const std::string& name, const std::vector<int64_t>& shape, DType dtype,
                     void* out) = 0;
 
+  /// How tensor `name` is made, where a device may make it itself with the bits that Read writes.
+  virtual std::optional<SyntheticTensor> Recipe(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
+
   /// Manifest fields under "model." that identify the weights. May read all of them (digests).
   virtual Manifest Describe() = 0;
 };
 
-/// A weight in host memory that it owns.
+/// A weight in host memory that it owns, or its recipe.
 struct HostWeight {
   DType dtype = DType::kBf16;
   int64_t rows = 0;
   int64_t cols = 0;
   std::unique_ptr<std::byte[]> data;
+  std::vector<SyntheticRows> recipe;  ///< Where there is no data.
 
-  HostTensor tensor() const { return {dtype, rows, cols, data.get()}; }
+  HostTensor tensor() const { return {dtype, rows, cols, data.get(), recipe}; }
 };
 
 /// The tensors that the model uses, in the config's dtype and with its shapes; L is a layer.
 /// Errors: those of WeightSource::Read.
 class WeightReader {
  public:
-  /// Both must outlive the reader.
-  WeightReader(const ModelConfig& config, WeightSource* source)
-      : config_(config), source_(source) {}
+  /// `recipes`: matrices are given as recipes where the source has them. `config` and `source` must
+  /// outlive the reader.
+  WeightReader(const ModelConfig& config, WeightSource* source, bool recipes = false)
+      : config_(config), source_(source), recipes_(recipes) {}
 
   HostWeight EmbedTokens() const;                 ///< [V, D]
   HostWeight LmHead() const;                      ///< [V, D]; untied models only.
@@ -65,10 +73,12 @@ class WeightReader {
   };
 
   HostWeight Stack(const std::vector<RowBlock>& blocks, int64_t cols) const;
+  std::vector<SyntheticRows> RecipeOf(const std::vector<RowBlock>& blocks) const;
   HostWeight Vector(const std::string& name, int64_t len) const;
 
   const ModelConfig& config_;
   WeightSource* source_;
+  bool recipes_;
 };
 
 }  // namespace detcheck

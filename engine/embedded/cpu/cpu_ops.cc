@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/embedded/cpu/det_math.h"
+#include "engine/embedded/cpu/rope_frequencies.h"
 #include "engine/embedded/cpu/sampler.h"
 
 namespace detcheck::cpu {
@@ -61,17 +62,6 @@ std::string CpuModelName() {
   return "";
 }
 
-std::vector<double> FrequenciesOf(const ModelConfig& config) {
-  if (!config.rope_scaling) return RopeInvFreq(config.rope_theta, config.head_dim, nullptr);
-  const detcheck::Llama3RopeScaling& scaling = *config.rope_scaling;
-  const cpu::Llama3RopeScaling same = {.factor = scaling.factor,
-                                       .low_freq_factor = scaling.low_freq_factor,
-                                       .high_freq_factor = scaling.high_freq_factor,
-                                       .original_max_position_embeddings = static_cast<double>(
-                                           scaling.original_max_position_embeddings)};
-  return RopeInvFreq(config.rope_theta, config.head_dim, &same);
-}
-
 float* Grow(Buffer* buffer, int64_t num_floats) {
   const int64_t num_bytes = num_floats * static_cast<int64_t>(sizeof(float));
   if (buffer->num_bytes() < num_bytes) *buffer = Buffer(num_bytes);
@@ -94,7 +84,7 @@ CpuOps::CpuOps(const ModelConfig& config, const EngineOptions& options, int max_
       kernels_(KernelsFor(level_)),
       rounding_(RoundingTo(config.dtype)),
       pool_(options.num_threads),
-      rope_frequencies_(FrequenciesOf(config)) {
+      rope_frequencies_(RopeFrequencies(config)) {
   Grow(&gate_up_, int64_t{max_rows} * 2 * config.intermediate_size);
 }
 
@@ -108,6 +98,7 @@ Manifest CpuOps::Describe() const {
       {"device.cpu_model", model, model.empty() ? FieldSource::kUnknown : FieldSource::kObserved});
   add("device.simd_level", SimdLevelName(level_));
   add("device.threads", std::to_string(pool_.num_threads()));
+  add("engine.sampling_backend", "counter-based noise of seed, position and token id");
   return manifest;
 }
 

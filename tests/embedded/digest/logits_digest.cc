@@ -47,7 +47,7 @@ void AddLogits(const std::string& model, const std::string& simd, int num_thread
   options.num_threads = num_threads;
   options.chunked_prefill_size = 64;
   options.max_total_tokens = 1024;
-  Engine engine(options, MakeCpuOps);
+  Engine engine(options, CpuDevice());
   const auto items = Items(engine.config().vocab_size);
   std::vector<std::string> digests(items.size());
   const std::atomic<bool> stop = false;

@@ -1,0 +1,57 @@
+#include "engine/embedded/cuda/device_memory.h"
+
+#include "engine/embedded/cuda/check.h"
+
+namespace detcheck::cuda {
+
+DeviceBuffer::DeviceBuffer(size_t num_bytes) : num_bytes_(num_bytes) {
+  if (num_bytes > 0) DETCHECK_CUDA(cudaMalloc(&data_, num_bytes));
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  cudaFree(data_);
+}
+
+PinnedBuffer::PinnedBuffer(size_t num_bytes) {
+  if (num_bytes > 0) DETCHECK_CUDA(cudaMallocHost(&data_, num_bytes));
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  if (data_ != nullptr) cudaFreeHost(data_);
+}
+
+Stream::Stream() {
+  DETCHECK_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+}
+
+Stream::~Stream() {
+  cudaStreamDestroy(stream_);
+}
+
+void Stream::Synchronize() const {
+  DETCHECK_CUDA(cudaStreamSynchronize(stream_));
+}
+
+Event::Event() {
+  DETCHECK_CUDA(cudaEventCreate(&event_));
+}
+
+Event::~Event() {
+  cudaEventDestroy(event_);
+}
+
+void Event::Record(cudaStream_t stream) {
+  DETCHECK_CUDA(cudaEventRecord(event_, stream));
+}
+
+void Event::Synchronize() const {
+  DETCHECK_CUDA(cudaEventSynchronize(event_));
+}
+
+float Event::MillisecondsSince(const Event& begin) const {
+  float ms = 0;
+  DETCHECK_CUDA(cudaEventElapsedTime(&ms, begin.event_, event_));
+  return ms;
+}
+
+}  // namespace detcheck::cuda

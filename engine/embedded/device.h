@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/embedded/ops.h"
+
+namespace detcheck {
+
+/// Makes the Ops that an engine computes with.
+using OpsFactory = std::function<std::unique_ptr<Ops>(const ModelConfig&, const EngineOptions&,
+                                                      const StepCapacity&)>;
+
+/// What an engine computes on.
+struct EngineDevice {
+  std::string name;  ///< "cpu" or "cuda".
+  OpsFactory make_ops;
+  std::string default_attention_backend;
+  /// Of a KV pool whose size is not asked for.
+  int64_t most_kv_bytes = int64_t{2} << 30;
+  /// Of the logits that are computed at once for scores.
+  int64_t most_score_logits_bytes = int64_t{64} << 20;
+};
+
+/// The processor of this machine.
+EngineDevice CpuDevice();
+
+}  // namespace detcheck
