@@ -1,3 +1,5 @@
+// Golden files: tests/reports/golden/annotations_NAME.txt.
+
 #include "reports/annotations.h"
 
 #include <gmock/gmock.h>
@@ -5,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tests/reports/golden.h"
 #include "tests/reports/verdict_reports.h"
 
 namespace detcheck {
@@ -12,7 +15,6 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 GateCase CaseOf(const std::string& name, Verdict verdict, const std::string& message) {
   GateCase one;
@@ -26,21 +28,17 @@ TEST(Annotations, NothingWhereAllPassed) {
   EXPECT_EQ(RenderAnnotations(SuitesOf(VerdictReport("pass"), "")), "");
 }
 
-TEST(Annotations, AFailureIsAnErrorOfOneLine) {
-  const std::string text = RenderAnnotations(SuitesOf(VerdictReport("fail"), ""));
-  EXPECT_THAT(text, StartsWith("::error title=detcheck.single%3A q01::fail: first divergence at "
-                               "output position 3 (numeric;"));
-  EXPECT_THAT(text, HasSubstr("%0A    Requirement: The same prompt"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+class AnnotationsGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(AnnotationsGolden, AreAsTheyWere) {
+  const std::string name = GetParam();
+  ExpectGolden("annotations_" + name + ".txt",
+               RenderAnnotations(SuitesOf(VerdictReport(name), "")));
 }
 
-TEST(Annotations, WhatIsInconclusiveIsAWarning) {
-  EXPECT_THAT(RenderAnnotations(SuitesOf(VerdictReport("inconclusive"), "")),
-              StartsWith("::warning title=detcheck.single%3A"));
-  EXPECT_THAT(RenderAnnotations(SuitesOf(VerdictReport("unsupported"), "")),
-              StartsWith("::warning title=detcheck.radix_cache%3A (whole mode)::unsupported: the "
-                         "prefix cache is off"));
-}
+INSTANTIATE_TEST_SUITE_P(Reports, AnnotationsGolden,
+                         testing::Values("fail", "inconclusive", "unsupported", "error",
+                                         "fail+error", "hostile"));
 
 TEST(Annotations, Escapes) {
   GateSuite suite;

@@ -1,15 +1,13 @@
-// Golden files: tests/reports/golden/NAME.txt. Where the view is meant to change, the test binary
-// writes them anew with DETCHECK_UPDATE_GOLDEN=1 in its environment.
+// Golden files: tests/reports/golden/NAME.txt.
 
 #include "reports/console.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "fixtures/file_io.h"
+#include "tests/reports/golden.h"
 #include "tests/reports/rich_report.h"
+#include "tests/reports/verdict_reports.h"
 
 namespace detcheck {
 namespace {
@@ -19,15 +17,12 @@ using ::testing::Not;
 
 const Completion kAnswer = Says({1, 2, 3, 4, 5, 6, 7, 8});
 
-void ExpectGolden(const std::string& name, const Report& report) {
-  const std::string path = std::string(DETCHECK_GOLDEN_DIR) + "/" + name + ".txt";
-  const std::string text = RenderConsole(report, false);
-  if (std::getenv("DETCHECK_UPDATE_GOLDEN") != nullptr) WriteFileAtomically(path, text);
-  EXPECT_EQ(text, ReadFile(path));
+void ExpectConsole(const std::string& name, const Report& report) {
+  ExpectGolden(name + ".txt", RenderConsole(report, false));
 }
 
 TEST(Console, Pass) {
-  ExpectGolden("pass", ReportOf(SteadyRun(kAnswer)));
+  ExpectConsole("pass", ReportOf(SteadyRun(kAnswer)));
 }
 
 TEST(Console, TokensDiffer) {
@@ -39,19 +34,19 @@ TEST(Console, TokensDiffer) {
   std::vector<Completion> answers(16, answer);
   answers[3] = other;
   run.Batch(answers);
-  ExpectGolden("tokens_differ", ReportOf(run));
+  ExpectConsole("tokens_differ", ReportOf(run));
 }
 
 TEST(Console, LogprobsDiffer) {
   RunBuilder run = SteadyRun(kAnswer);
   run.Batch(std::vector<Completion>(16, WithLogprob(kAnswer, 2, -0.50000001)));
-  ExpectGolden("logprobs_differ", ReportOf(run));
+  ExpectConsole("logprobs_differ", ReportOf(run));
 }
 
 TEST(Console, NotRepeatable) {
   RunBuilder run;
   run.Solos(3, Arm::kControlCold, kAnswer).Solo(Arm::kControlCold, SaysOnly({1, 2, 9}));
-  ExpectGolden("not_repeatable", ReportOf(run));
+  ExpectConsole("not_repeatable", ReportOf(run));
 }
 
 TEST(Console, PrefixCache) {
@@ -61,7 +56,7 @@ TEST(Console, PrefixCache) {
   run.Solos(5, Arm::kControlCold, kAnswer);
   const Completion warm = WithLogprob(Says({1, 2, 3, 4, 5, 900, 7, 8}), 1, -0.75);
   run.Solos(5, Arm::kControlWarm, Cached(warm, 8), CacheState::kWarm);
-  ExpectGolden("prefix_cache", ReportOf(run));
+  ExpectConsole("prefix_cache", ReportOf(run));
 }
 
 TEST(Console, Inconclusive) {
@@ -73,13 +68,13 @@ TEST(Console, Inconclusive) {
   run.plan().not_tested = {"prefix: shared prefix of 4097 tokens"};
   run.transcript().complete = false;
   run.transcript().ended_early = "budget of 60 s spent";
-  ExpectGolden("inconclusive", ReportOf(run));
+  ExpectConsole("inconclusive", ReportOf(run));
 }
 
 TEST(Console, Error) {
   RunBuilder run = SteadyRun(kAnswer);
   run.Batch({kAnswer, Broken("503 overloaded")});
-  ExpectGolden("error", ReportOf(run));
+  ExpectConsole("error", ReportOf(run));
 }
 
 TEST(Console, ManyFixturesAndCompany) {
@@ -95,7 +90,7 @@ TEST(Console, ManyFixturesAndCompany) {
     run.LastStep().items[1].request = run.AddRequest("n" + std::to_string(last));
     run.LastStep().items[1].subject = false;
   }
-  ExpectGolden("many", ReportOf(run));
+  ExpectConsole("many", ReportOf(run));
 }
 
 TEST(Console, ManyFailures) {
@@ -106,7 +101,7 @@ TEST(Console, ManyFailures) {
     for (PlannedItem& item : run.LastStep().items) item.request = request;
     run.LastRecord().prompt_digests.clear();
   }
-  ExpectGolden("many_failures", ReportOf(run));
+  ExpectConsole("many_failures", ReportOf(run));
 }
 
 TEST(Console, NeighbourDiverges) {
@@ -118,7 +113,15 @@ TEST(Console, NeighbourDiverges) {
     run.LastStep().items[1].subject = false;
     run.LastRecord().prompt_digests.clear();
   }
-  ExpectGolden("neighbour", ReportOf(run));
+  ExpectConsole("neighbour", ReportOf(run));
+}
+
+TEST(Console, Unsupported) {
+  ExpectConsole("unsupported", VerdictReport("unsupported"));
+}
+
+TEST(Console, Hostile) {
+  ExpectConsole("hostile", VerdictReport("hostile"));
 }
 
 TEST(Console, ColourIsOnlyColour) {

@@ -1,5 +1,5 @@
-// Golden files: tests/reports/html_golden/NAME.txt, the outline of a page. Where the page is meant
-// to change, the test binary writes them anew with DETCHECK_UPDATE_GOLDEN=1 in its environment.
+// Golden files: tests/reports/html_golden/NAME.txt, the outline of a page, and data_NAME.txt, what
+// its script reads.
 
 #include "reports/html.h"
 
@@ -7,19 +7,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/sha256.h"
-#include "fixtures/file_io.h"
 #include "fixtures/json_reader.h"
 #include "reports/base64.h"
 #include "reports/console_failure.h"
 #include "reports/console_words.h"
+#include "tests/reports/golden.h"
 #include "tests/reports/html_fixture.h"
 #include "tests/reports/rich_report.h"
+#include "tests/reports/verdict_reports.h"
 
 namespace detcheck {
 namespace {
@@ -90,23 +90,36 @@ std::string Outline(const std::string& html) {
   return outline;
 }
 
-void ExpectGolden(const std::string& name, const Report& report) {
-  const std::string path = std::string(DETCHECK_HTML_GOLDEN_DIR) + "/" + name + ".txt";
-  const std::string outline = Outline(BodyOf(RenderHtml(report)));
-  if (std::getenv("DETCHECK_UPDATE_GOLDEN") != nullptr) WriteFileAtomically(path, outline);
-  EXPECT_EQ(outline, ReadFile(path));
+// A line for each object.
+std::string Lines(std::string json) {
+  for (size_t at = 0; (at = json.find('{', at)) != json.npos; at += 2) json.insert(at, "\n");
+  return json + '\n';
+}
+
+void ExpectPage(const std::string& name, const Report& report) {
+  const std::string page = RenderHtml(report);
+  ExpectGolden(name + ".txt", Outline(BodyOf(page)));
+  ExpectGolden("data_" + name + ".txt", Lines(DataOf(page)));
 }
 
 TEST(Html, Pass) {
-  ExpectGolden("pass", ReportOf(SteadyRun(Says({1, 2, 3, 4}))));
+  ExpectPage("pass", ReportOf(SteadyRun(Says({1, 2, 3, 4}))));
 }
 
 TEST(Html, Fail) {
-  ExpectGolden("fail", DivergingReport());
+  ExpectPage("fail", DivergingReport());
 }
 
 TEST(Html, EveryKindOfThing) {
-  ExpectGolden("rich", RichReport());
+  ExpectPage("rich", RichReport());
+}
+
+TEST(Html, Inconclusive) {
+  ExpectPage("inconclusive", VerdictReport("inconclusive"));
+}
+
+TEST(Html, Hostile) {
+  ExpectPage("hostile", VerdictReport("hostile"));
 }
 
 TEST(Html, SaysOfAFailureWhatTheConsoleSays) {

@@ -1,13 +1,11 @@
-// Golden files: tests/reports/golden/summary_NAME.md (DETCHECK_UPDATE_GOLDEN=1 writes them anew).
+// Golden files: tests/reports/golden/summary_NAME.md.
 
 #include "reports/markdown.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "fixtures/file_io.h"
+#include "tests/reports/golden.h"
 #include "tests/reports/verdict_reports.h"
 
 namespace detcheck {
@@ -20,22 +18,12 @@ class MarkdownGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(MarkdownGolden, IsAsItWas) {
   const std::string name = GetParam();
-  const std::string path = std::string(DETCHECK_GOLDEN_DIR) + "/summary_" + name + ".md";
-  const std::string text = RenderMarkdown(VerdictReport(name), "");
-  if (std::getenv("DETCHECK_UPDATE_GOLDEN") != nullptr) WriteFileAtomically(path, text);
-  EXPECT_EQ(text, ReadFile(path));
+  ExpectGolden("summary_" + name + ".md", RenderMarkdown(VerdictReport(name), ""));
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, MarkdownGolden,
-                         testing::Values("pass", "inconclusive", "unsupported", "error"));
-
-TEST(Markdown, AFailureHasTheLinesOfTheConsole) {
-  const std::string text = RenderMarkdown(VerdictReport("fail"), "");
-  EXPECT_THAT(text, HasSubstr("## detcheck: fail\n\n| mode | verdict |"));
-  EXPECT_THAT(text, HasSubstr("| single | **fail** | 1 of 1 | 35 | 5 | 1, 2, 4, 8, 16 |\n"));
-  EXPECT_THAT(text, HasSubstr("\n```text\n    Requirement: The same prompt gets"));
-  EXPECT_THAT(text, HasSubstr("\n```\n\n### Scope\n"));
-}
+                         testing::Values("pass", "fail", "inconclusive", "unsupported", "error",
+                                         "hostile"));
 
 // Outside of code blocks nothing foreign is left that could be markup; inside, no line ends one.
 TEST(Markdown, HostileTextStaysText) {

@@ -12,6 +12,7 @@
 #include "fixtures/canonical_json.h"
 #include "reports/diff.h"
 #include "reports/report_content.h"
+#include "tests/reports/distinct_outputs.h"
 #include "tests/reports/rich_report.h"
 #include "tests/reports/run_builder.h"
 
@@ -163,39 +164,13 @@ TEST(Report, EveryTruncationAndManyChangedBytesAreReadOrRefused) {
   }
 }
 
-// The size of a large run: 2,000 distinct outputs of 500 tokens with 5 candidates each.
-Report LargeReport() {
-  Rng rng(11);
-  RunBuilder run;
-  run.plan().requests[0].max_new_tokens = 500;
-  std::vector<Completion> answers(2000);
-  for (Completion& answer : answers) {
-    answer = Says({});
-    for (int i = 0; i < 500; ++i) {
-      const auto id = static_cast<TokenId>(rng.Below(50000));
-      answer.token_ids.push_back(id);
-      TokenLogprob told{static_cast<double>(static_cast<float>(-rng.Unit())), {}};
-      for (int j = 0; j < 5; ++j) {
-        told.top.push_back({static_cast<TokenId>(id + j),
-                            static_cast<double>(static_cast<float>(-rng.Unit() - j))});
-      }
-      answer.logprobs.push_back(told);
-    }
-  }
-  for (size_t i = 0; i < answers.size(); i += 50) {
-    run.Batch({answers.begin() + static_cast<ptrdiff_t>(i),
-               answers.begin() + static_cast<ptrdiff_t>(i + 50)});
-  }
-  return ReportOf(run);
-}
-
 TEST(Report, LargeReportsAreQuick) {
   const auto seconds = [](auto work) {
     const auto began = std::chrono::steady_clock::now();
     work();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
-  const Report report = LargeReport();
+  const Report report = DistinctOutputsReport(11);
   Judgement judgement;
   const double judged = seconds([&] { judgement = Judge(report.plan, report.transcript); });
   EXPECT_EQ(judgement.modes[0].requests[0].unique_samples, 2000);
