@@ -43,7 +43,7 @@ int NumPages(const ModelConfig& config, const EngineOptions& options, int64_t mo
   return static_cast<int>(tokens / options.page_size);
 }
 
-int ScoreChunk(const ModelConfig& config, const EngineOptions& options, int64_t most_bytes) {
+int ScoreChunkLen(const ModelConfig& config, const EngineOptions& options, int64_t most_bytes) {
   const int64_t most_rows = most_bytes / (int64_t{4} * config.vocab_size);
   return static_cast<int>(std::clamp<int64_t>(most_rows, 1, options.chunked_prefill_size));
 }
@@ -63,7 +63,7 @@ Engine::Engine(const EngineOptions& options, const EngineDevice& device) : optio
   pool_ = std::make_unique<KvPool>(NumPages(loaded_.config, options, device.most_kv_bytes),
                                    options.page_size);
   pages_ = std::make_unique<SequencePages>(pool_.get(), options.radix_cache);
-  score_chunk_ = ScoreChunk(loaded_.config, options, device.most_score_logits_bytes);
+  score_chunk_ = ScoreChunkLen(loaded_.config, options, device.most_score_logits_bytes);
   const int max_rows = options.chunked_prefill_size + options.max_running_requests;
   ops_ = device.make_ops(loaded_.config, options,
                          {.max_rows = max_rows,

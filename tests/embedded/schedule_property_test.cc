@@ -2,15 +2,22 @@
 // tokens up to it, bit for bit, however the engine was scheduled.
 //
 //     schedule_property_test [--model synthetic:tiny] [--schedules 1000] [--seed 1]
-//                            [--mode deterministic|default]
+//                            [--mode deterministic|default] [--engine cpu|cuda]
+//                            [--attention-backend NAME] [--seconds 0]
+//
+// On the CPU the engines have 1 to 8 threads and the schedules are small; with CUDA one engine runs
+// graphs and one call by call, and the schedules are large. --seconds: no new schedule after so
+// long.
 //
 // Draws schedules, compares every position that was computed, prints what was exercised. Exit
 // code 1: a position differed, or an axis was not exercised. Default mode is there to show that the
 // test can fail.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -19,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cuda_device.h"
+#include "engine/embedded/device.h"
 #include "engine/embedded/scheduler.h"
 #include "tests/embedded/schedule_draw.h"
 #include "tests/embedded/schedule_reference.h"
@@ -26,19 +35,60 @@
 namespace detcheck {
 namespace {
 
-constexpr int kNumSlots = 2048;
-constexpr int kMaxLen = ScheduleDraw::kMostPrompt + ScheduleDraw::kMostNewTokens;
+constexpr int kMostThreads = 8;
+constexpr int kMostPageSize = 64;
+const std::set<std::string> kExtremes = {"largest chunk", "longest prompt", "ran with 1",
+                                         "ran with the most", "smallest chunk"};
 
 struct Arguments {
   EngineOptions engine;
+  std::string device = "cpu";
   int num_schedules = 1000;
   uint64_t seed = 1;
+  double seconds = 0;
 };
+
+/// An engine's settings and what it is called among the axes.
+struct EngineVariant {
+  std::string name;
+  EngineOptions options;
+};
+
+EngineDevice DeviceOf(const Arguments& arguments) {
+  if (arguments.device == "cpu") return CpuDevice();
+  std::string why_not;
+  const std::optional<EngineDevice> cuda = FindCudaDevice(&why_not);
+  if (!cuda) throw std::runtime_error(why_not);
+  return *cuda;
+}
+
+std::vector<EngineVariant> Variants(const Arguments& arguments) {
+  std::vector<EngineVariant> variants;
+  if (arguments.device == "cpu") {
+    for (int threads = 1; threads <= kMostThreads; ++threads) {
+      variants.push_back({"threads " + std::to_string(threads), arguments.engine});
+      variants.back().options.num_threads = threads;
+    }
+    return variants;
+  }
+  for (const bool graph : {true, false}) {
+    variants.push_back({graph ? "graphs" : "call by call", arguments.engine});
+    variants.back().options.cuda_graph = graph;
+  }
+  return variants;
+}
+
+ScheduleRanges RangesOf(const Arguments& arguments) {
+  const auto num_engines = static_cast<int>(Variants(arguments).size());
+  return arguments.device == "cpu" ? ScheduleRanges::Tiny(num_engines)
+                                   : ScheduleRanges::Large(num_engines);
+}
 
 /// How often each axis was exercised.
 struct Tally {
   int64_t positions = 0;
   int64_t recomputed = 0;  ///< Positions computed more than once for one item.
+  int64_t tokens = 0;      ///< Of prompts and answers.
   int64_t answers = 0;     ///< Answers compared with an earlier one to the same request.
   std::map<std::string, int64_t> axes;
   std::set<int> page_sizes, chunk_sizes, slots;
@@ -54,19 +104,30 @@ struct Observation {
 class PropertyTest {
  public:
   explicit PropertyTest(const Arguments& arguments)
-      : arguments_(arguments), reference_(arguments.engine, kMaxLen) {
-    for (int threads = 1; threads <= ScheduleDraw::kMostThreads; ++threads) {
-      EngineOptions options = arguments.engine;
-      options.num_threads = threads;
-      tally_.axes["threads " + std::to_string(threads)] = 0;
-      engines_.emplace_back(options, ScheduleDraw::kMostChunk + ScheduleDraw::kMostItems,
-                            kNumSlots);
+      : arguments_(arguments),
+        ranges_(RangesOf(arguments)),
+        max_len_(ranges_.most_prompt() + ranges_.most_new_tokens),
+        variants_(Variants(arguments)),
+        reference_(DeviceOf(arguments), arguments.engine, max_len_) {
+    // A pool's pages hold at most so many tokens, whatever the page size.
+    const int num_slots = ranges_.pool_tokens + max_len_ + 64 + 4 * kMostPageSize;
+    for (const EngineVariant& variant : variants_) {
+      tally_.axes[variant.name] = 0;
+      engines_.emplace_back(DeviceOf(arguments), variant.options,
+                            ranges_.most_chunk + ranges_.most_items, num_slots);
     }
   }
 
   int Run() {
-    ScheduleDraw draw(arguments_.seed, engines_[0].config.vocab_size);
-    for (schedule_ = 0; schedule_ < arguments_.num_schedules; ++schedule_) RunSchedule(&draw);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    ScheduleDraw draw(arguments_.seed, engines_[0].config.vocab_size, ranges_);
+    for (schedule_ = 0; schedule_ < arguments_.num_schedules; ++schedule_) {
+      if (arguments_.seconds > 0 && seconds() > arguments_.seconds) break;
+      RunSchedule(&draw);
+    }
     Print();
     return num_differing_ == 0 && AllExercised() ? 0 : 1;
   }
@@ -74,27 +135,29 @@ class PropertyTest {
  private:
   void RunSchedule(ScheduleDraw* draw) {
     setup_ = draw->Setup();
-    std::vector<BatchItem> items = draw->Batch({});
+    std::vector<BatchItem> items = draw->Batch(setup_, {});
     KvPool pool(draw->NumPages(setup_, items), setup_.page_size, setup_.placement_seed);
     SequencePages pages(&pool, setup_.radix_cache);
     std::vector<std::vector<TokenId>> earlier;
     for (int batch = 0; batch < setup_.num_batches; ++batch) {
-      if (batch > 0) items = draw->Batch(earlier);
+      if (batch > 0) items = draw->Batch(setup_, earlier);
       RunBatch(items, &pages, &earlier);
     }
     if (pages.num_free() + pages.num_cached() != pages.num_pages()) Fail("a page was lost");
     tally_.page_sizes.insert(setup_.page_size);
     tally_.chunk_sizes.insert(setup_.chunked_prefill_size);
-    ++tally_.axes["threads " + std::to_string(setup_.num_threads)];
+    ++tally_.axes[variants_[setup_.engine].name];
+    tally_.axes["smallest chunk"] += setup_.chunked_prefill_size == ranges_.least_chunk;
+    tally_.axes["largest chunk"] += setup_.chunked_prefill_size == ranges_.most_chunk;
     ++tally_.axes[setup_.radix_cache ? "radix cache on" : "radix cache off"];
   }
 
   void RunBatch(const std::vector<BatchItem>& items, SequencePages* pages,
                 std::vector<std::vector<TokenId>>* earlier) {
-    LoadedOps& engine = engines_[setup_.num_threads - 1];
+    LoadedOps& engine = engines_[setup_.engine];
     const SchedulerLimits limits{.chunked_prefill_size = setup_.chunked_prefill_size,
                                  .max_running_requests = setup_.max_running_requests,
-                                 .context_len = kMaxLen,
+                                 .context_len = max_len_,
                                  .vocab_size = engine.config.vocab_size,
                                  .eos_ids = {}};
     std::vector<Observation> seen;
@@ -153,6 +216,7 @@ class PropertyTest {
   void Count(const std::vector<BatchItem>& items, const BatchResult& result,
              const std::vector<std::vector<TokenId>>& earlier) {
     auto& axes = tally_.axes;
+    int formed = 0;
     for (size_t i = 0; i < items.size(); ++i) {
       const Completion& completion = result.completions[i];
       const Witness& witness = completion.witness;
@@ -161,6 +225,10 @@ class PropertyTest {
         continue;
       }
       tally_.slots.insert(*witness.slot);
+      formed = std::max(formed, *witness.formed_size);
+      axes["longest prompt"] += *completion.prompt_tokens == ranges_.most_prompt();
+      tally_.tokens +=
+          *completion.prompt_tokens + static_cast<int64_t>(completion.token_ids.size());
       axes["preemptions"] += *witness.preemptions;
       axes["cache hits"] += *witness.cached_tokens > 0;
       axes["cache hits in a later batch"] += *witness.cached_tokens > 0 && !earlier.empty();
@@ -176,24 +244,27 @@ class PropertyTest {
       axes["prompt over 2 chunks"] += witness.chunk_ends.size() >= 2;
       axes["prompt over 2 pages"] += *completion.prompt_tokens > 2 * setup_.page_size;
     }
+    axes["ran with 1"] += formed == 1;
+    axes["ran with the most"] += formed == ranges_.most_items;
   }
 
   void Fail(const std::string& what) {
     if (++num_differing_ > 20) return;
-    std::printf("FAIL seed %llu, schedule %d: %s (threads %d, chunk %d, page %d, radix cache %d)\n",
+    std::printf("FAIL seed %llu, schedule %d: %s (%s, chunk %d, page %d, radix cache %d)\n",
                 static_cast<unsigned long long>(arguments_.seed), schedule_, what.c_str(),
-                setup_.num_threads, setup_.chunked_prefill_size, setup_.page_size,
-                setup_.radix_cache);
+                variants_[setup_.engine].name.c_str(), setup_.chunked_prefill_size,
+                setup_.page_size, setup_.radix_cache);
   }
 
   void Print() const {
     std::printf("%s: %d schedules, %lld positions compared (%lld of them computed again), ",
-                arguments_.engine.model.c_str(), arguments_.num_schedules,
+                arguments_.engine.model.c_str(), schedule_,
                 static_cast<long long>(tally_.positions),
                 static_cast<long long>(tally_.recomputed));
     std::printf("%lld reference positions, %lld answers compared: %lld differ\n",
                 static_cast<long long>(reference_.num_positions()),
                 static_cast<long long>(tally_.answers), static_cast<long long>(num_differing_));
+    std::printf("  %lld tokens of requests\n", static_cast<long long>(tally_.tokens));
     std::printf("  %zu page sizes, %zu chunk sizes, %zu slots\n", tally_.page_sizes.size(),
                 tally_.chunk_sizes.size(), tally_.slots.size());
     for (const auto& [name, count] : tally_.axes) {
@@ -201,12 +272,14 @@ class PropertyTest {
     }
   }
 
-  /// Each axis at least once in 20 schedules (a thread count: in 40).
+  /// Each axis at least once in 20 schedules; an engine and an extreme once in 40, and 3 times.
   bool AllExercised() const {
     bool all = tally_.slots.size() >= 5 && tally_.page_sizes.size() >= 5;
     for (const auto& [name, count] : tally_.axes) {
       if (name == "refused") continue;
-      const int64_t least = arguments_.num_schedules / (name.starts_with("threads") ? 40 : 20);
+      const bool rare = name.starts_with("threads") || kExtremes.contains(name);
+      const int64_t least =
+          std::max<int64_t>(rare ? std::min(schedule_, 3) : 1, rare ? 0 : schedule_ / 20);
       if (count >= least) continue;
       std::printf("FAIL: not exercised often enough (%lld wanted): %s\n",
                   static_cast<long long>(least), name.c_str());
@@ -218,8 +291,11 @@ class PropertyTest {
   using RequestKey = std::tuple<std::vector<TokenId>, double, double, int, double, uint64_t>;
 
   const Arguments arguments_;
+  const ScheduleRanges ranges_;
+  const int max_len_;
+  const std::vector<EngineVariant> variants_;
   ScheduleReference reference_;
-  std::vector<LoadedOps> engines_;  ///< By threads - 1.
+  std::vector<LoadedOps> engines_;  ///< One for each variant.
   std::map<RequestKey, std::vector<TokenId>> answers_;
   int schedule_ = 0;
   ScheduleSetup setup_;
@@ -239,6 +315,12 @@ Arguments Parse(int argc, char** argv) {
       arguments.num_schedules = std::stoi(value);
     } else if (name == "--seed") {
       arguments.seed = std::stoull(value);
+    } else if (name == "--engine") {
+      arguments.device = value;
+    } else if (name == "--attention-backend") {
+      arguments.engine.attention_backend = value;
+    } else if (name == "--seconds") {
+      arguments.seconds = std::stod(value);
     } else if (name == "--mode" && (value == "deterministic" || value == "default")) {
       arguments.engine.deterministic = value == "deterministic";
     } else {

@@ -1,27 +1,31 @@
 #include "tests/embedded/schedule_reference.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace detcheck {
 namespace {
 
-EngineOptions OnOneThread(EngineOptions options) {
+EngineOptions Plain(EngineOptions options) {
   options.num_threads = 1;
+  options.cuda_graph = false;
   return options;
 }
 
 }  // namespace
 
-LoadedOps::LoadedOps(const EngineOptions& options, int max_rows, int num_slots) {
+LoadedOps::LoadedOps(const EngineDevice& device, const EngineOptions& options, int max_rows,
+                     int num_slots) {
   LoadedModel loaded = LoadModel(options);
   config = loaded.config;
-  ops = MakeCpuOps(config, options, max_rows);
+  ops = device.make_ops(config, options, {max_rows, std::min(max_rows, 128), max_rows});
   model = std::make_unique<Model>(config, loaded.weights.get(), ops.get(), max_rows);
   ops->AllocateKvCache(num_slots);
 }
 
-ScheduleReference::ScheduleReference(const EngineOptions& options, int max_len)
-    : loaded_(OnOneThread(options), max_len, max_len) {}
+ScheduleReference::ScheduleReference(const EngineDevice& device, const EngineOptions& options,
+                                     int max_len)
+    : loaded_(device, Plain(options), max_len, max_len) {}
 
 std::vector<std::string> ScheduleReference::Digests(const std::vector<TokenId>& ids) {
   std::vector<Node*> path;

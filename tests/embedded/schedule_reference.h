@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/request.h"
+#include "engine/embedded/device.h"
 #include "engine/embedded/model.h"
 #include "engine/embedded/model_dir.h"
 #include "engine/embedded/ops.h"
@@ -13,10 +14,10 @@
 
 namespace detcheck {
 
-/// A model with a KV cache of its own, on as many threads as told.
+/// A model with a KV cache of its own on a device.
 struct LoadedOps {
-  /// `max_rows`: most tokens of a step; `num_slots`: of the KV cache.
-  LoadedOps(const EngineOptions& options, int max_rows, int num_slots);
+  /// `max_rows`: most tokens, sequences and logit rows of a step; `num_slots`: of the KV cache.
+  LoadedOps(const EngineDevice& device, const EngineOptions& options, int max_rows, int num_slots);
 
   ModelConfig config;
   std::unique_ptr<Ops> ops;
@@ -24,11 +25,11 @@ struct LoadedOps {
 };
 
 /// What the logits of a token sequence should be: digests from one plain prefill of the sequence,
-/// alone, in one chunk, from an empty cache, on one thread.
+/// alone, in one chunk, from an empty cache, on one thread, call by call.
 class ScheduleReference {
  public:
   /// `options` name the model; the longest sequence is `max_len` tokens.
-  ScheduleReference(const EngineOptions& options, int max_len);
+  ScheduleReference(const EngineDevice& device, const EngineOptions& options, int max_len);
 
   /// Digest of the logits at each position of `ids`. Positions that an earlier sequence with the
   /// same prefix had are not computed again.
