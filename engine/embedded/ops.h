@@ -102,7 +102,8 @@ class Ops {
   /// A vector of length `w.cols`, kept in float32.
   virtual std::unique_ptr<Weight> NewVector(const HostTensor& w) = 0;
   virtual std::unique_ptr<Activations> NewActivations(int max_rows, int width) = 0;
-  /// KV cache of `num_slots` slots for every layer, zero-filled; once, before the first step.
+  /// KV cache of `num_slots` slots for every layer, zero-filled, before the first step. Called again,
+  /// it takes the place of the one before.
   virtual void AllocateKvCache(int num_slots) = 0;
 
   // --- one step -----------------------------------------------------------------------------

@@ -172,6 +172,8 @@ std::unique_ptr<Activations> CudaOps::NewActivations(int max_rows, int width) {
 }
 
 void CudaOps::AllocateKvCache(int num_slots) {
+  graphs_.Clear();  // They know the cache's address.
+  kv_cache_ = DeviceBuffer();
   num_slots_ = int64_t{num_slots} + 1;
   kv_cache_ =
       DeviceBuffer(2 * static_cast<size_t>(config_.num_layers) *

@@ -23,7 +23,12 @@ std::vector<int> GraphSizes(int max_rows) {
 DecodeGraphs::DecodeGraphs(bool on, int max_rows) : on_(on), sizes_(GraphSizes(max_rows)) {}
 
 DecodeGraphs::~DecodeGraphs() {
+  Clear();
+}
+
+void DecodeGraphs::Clear() {
   for (const auto& [rows, graph] : graphs_) cudaGraphExecDestroy(graph);
+  graphs_.clear();
 }
 
 bool DecodeGraphs::GetsGraph(int num_rows) const {

@@ -28,6 +28,9 @@ class DecodeGraphs {
   /// The step's last call was queued: launches the graph, where the step has one.
   void Launch(cudaStream_t stream);
 
+  /// Forgets all graphs: what they were captured with has changed. No step may be running.
+  void Clear();
+
   int num_captured() const { return static_cast<int>(graphs_.size()); }
 
  private:
