@@ -36,8 +36,8 @@ class Attention {
  public:
   virtual ~Attention() = default;
 
-  /// Cuts the step into work: fills its own arrays of the arena and uploads them. The step's arrays
-  /// are filled by the caller. Called once for all layers.
+  /// Cuts the step into work: fills its own arrays of the arena and uploads them. The caller has
+  /// filled the step's arrays on the host before. Called once for all layers.
   virtual void BeginStep(const StepBatch& batch, cudaStream_t stream) = 0;
 
   /// One layer; qkv [T, (H + 2G)·E] after RoPE, out [T, H·E]. Where the batch has one row of each
@@ -61,7 +61,7 @@ std::unique_ptr<Attention> MakeAttention(const std::string& name, bool determini
                                          const AttentionShape& shape, const StepLimits& limits,
                                          const StepArrays& step, StepArena* arena);
 
-/// Bytes of the arena that any backend reserves at most, and of the device memory of its own.
+/// Bytes of the arena that any backend reserves at most.
 size_t AttentionArenaBytes(const AttentionShape& shape, const StepLimits& limits);
 
 }  // namespace detcheck::cuda

@@ -1,0 +1,127 @@
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/embedded/cuda/attention_backends.h"
+#include "engine/embedded/cuda/attention_flash.h"
+#include "engine/embedded/cuda/device_memory.h"
+
+namespace detcheck::cuda {
+namespace {
+
+void CheckShape(const AttentionShape& shape) {
+  const int dim = shape.head_dim;
+  if (dim != 32 && dim != 64 && dim != 128) {
+    throw Error(ErrorCode::kUnsupported, "attention backend flash: head_dim " +
+                                             std::to_string(dim) + " is none of 32, 64, 128");
+  }
+  if (shape.group() > kWarpRows) {
+    throw Error(ErrorCode::kUnsupported,
+                "attention backend flash: " + std::to_string(shape.group()) +
+                    " query heads for each KV head are more than " + std::to_string(kWarpRows));
+  }
+}
+
+/// Tensor-core attention: short rows of a sequence by units of keys, long ones by tiles of rows.
+class FlashAttention : public Attention {
+ public:
+  FlashAttention(bool deterministic, const AttentionShape& shape, const StepLimits& limits,
+                 const StepArrays& step, StepArena* arena)
+      : deterministic_(deterministic),
+        shape_(shape),
+        step_(step),
+        arena_(arena),
+        capacity_(shape, limits),
+        work_(FlashWork::Reserve(capacity_, arena)) {
+    flash::PrepareDecodeKernel(shape.head_dim);
+    flash::PreparePrefillKernel(shape.head_dim);
+    num_workers_ = flash::DecodeWorkers(shape.head_dim);
+    const size_t rows = static_cast<size_t>(capacity_.partial_rows * shape.num_kv_heads);
+    max_sums_ = DeviceBuffer(rows * sizeof(float2));
+    outputs_ = DeviceBuffer(rows * static_cast<size_t>(shape.head_dim) * sizeof(float));
+  }
+
+  void BeginStep(const StepBatch& batch, cudaStream_t stream) override {
+    const int group = shape_.group();
+    const int decode_split = deterministic_ ? kKeySplit
+                                            : DecodeSplitFor(CountDecodeKeys(batch, group),
+                                                             shape_.num_kv_heads, num_workers_);
+    CutStep(batch, step_.slot_offsets.host, group, decode_split, capacity_, &work_);
+    is_one_row_each_ = batch.num_rows() == static_cast<int>(batch.sequences.size());
+    arena_->Upload(work_.counts, 1, stream);
+    arena_->Upload(work_.units, work_.counts.host->num_units, stream);
+    arena_->Upload(work_.combine_rows, work_.counts.host->num_combine_rows, stream);
+    arena_->Upload(work_.tiles, work_.num_tiles, stream);
+  }
+
+  void Run(const KvLayer& kv, const __nv_bfloat16* qkv, int padded_rows, __nv_bfloat16* out,
+           cudaStream_t stream) override {
+    const flash::LayerArgs layer = Layer(kv, qkv, out);
+    const int num_decoded = is_one_row_each_ ? padded_rows : work_.counts.host->num_combine_rows;
+    if (work_.num_tiles > 0) {
+      // In default mode no sequence is long enough for a second split.
+      const int split = deterministic_ ? kKeySplit : kLongestSplit;
+      flash::LaunchPrefill(shape_.head_dim, {layer, work_.tiles.device, split}, work_.num_tiles,
+                           stream);
+    }
+    if (num_decoded > 0) {
+      const flash::DecodeArgs args = {
+          layer,
+          work_.counts.device,
+          work_.units.device,
+          work_.combine_rows.device,
+          {max_sums_.as<float2>(), outputs_.as<float>(), capacity_.partial_rows}};
+      flash::LaunchDecode(shape_.head_dim, args, num_workers_, stream);
+      flash::LaunchCombine(shape_.head_dim, args, num_decoded, stream);
+    }
+  }
+
+  Manifest Describe() const override {
+    const auto field = [](const char* name, const std::string& value) {
+      return ManifestField{std::string("kernels.attention_") + name, value, FieldSource::kObserved};
+    };
+    return {
+        field("backend", "flash"), field("key_block", std::to_string(kKeyBlock)),
+        field("key_split", deterministic_ ? std::to_string(kKeySplit) : "by batch and occupancy")};
+  }
+
+ private:
+  static constexpr int kLongestSplit = std::numeric_limits<int>::max() / kKeyBlock * kKeyBlock;
+
+  flash::LayerArgs Layer(const KvLayer& kv, const __nv_bfloat16* qkv, __nv_bfloat16* out) const {
+    flash::LayerArgs layer;
+    layer.qkv = qkv;
+    layer.out = out;
+    layer.kv = kv;
+    layer.slot_table = step_.slot_table.device;
+    layer.num_kv_heads = shape_.num_kv_heads;
+    layer.group = shape_.group();
+    layer.qkv_width = shape_.qkv_width();
+    layer.out_width = shape_.num_heads * shape_.head_dim;
+    layer.scale = static_cast<float>(1.4426950408889634 / std::sqrt(1.0 * shape_.head_dim));
+    return layer;
+  }
+
+  bool deterministic_;
+  AttentionShape shape_;
+  const StepArrays& step_;
+  StepArena* arena_;
+  FlashCapacity capacity_;
+  FlashWork work_;
+  int num_workers_ = 0;
+  bool is_one_row_each_ = false;
+  DeviceBuffer max_sums_;
+  DeviceBuffer outputs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Attention> MakeFlashAttention(bool deterministic, const AttentionShape& shape,
+                                              const StepLimits& limits, const StepArrays& step,
+                                              StepArena* arena) {
+  CheckShape(shape);
+  return std::make_unique<FlashAttention>(deterministic, shape, limits, step, arena);
+}
+
+}  // namespace detcheck::cuda

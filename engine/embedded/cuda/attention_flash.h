@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "engine/embedded/cuda/attention.h"
+#include "engine/embedded/cuda/attention_work.h"
+
+/// Kernels of the `flash` backend. head_dim is 32, 64 or 128.
+namespace detcheck::cuda::flash {
+
+/// What all of its kernels are given for one layer. Addresses are on the device.
+struct LayerArgs {
+  const __nv_bfloat16* qkv = nullptr;
+  __nv_bfloat16* out = nullptr;
+  KvLayer kv;
+  const int32_t* slot_table = nullptr;
+  int num_kv_heads = 0;
+  int group = 0;
+  int qkv_width = 0;
+  int out_width = 0;
+  float scale = 0.0f;  ///< log2(e) / sqrt(E)
+};
+
+/// States of decode units, (maximum, sum) and output [E], at index [KV head][partial row].
+struct Partials {
+  float2* max_sum = nullptr;
+  float* output = nullptr;
+  int64_t rows = 0;  ///< Of each KV head.
+};
+
+struct DecodeArgs {
+  LayerArgs layer;
+  const FlashCounts* counts = nullptr;
+  const DecodeUnit* units = nullptr;
+  const CombineRow* combine_rows = nullptr;
+  Partials partials;
+};
+
+struct PrefillArgs {
+  LayerArgs layer;
+  const PrefillTile* tiles = nullptr;
+  int split = 0;  ///< Keys after which a fresh softmax starts; a multiple of kKeyBlock.
+};
+
+/// Let the kernels have the shared memory that they need; once, before the others.
+void PrepareDecodeKernel(int head_dim);
+void PreparePrefillKernel(int head_dim);
+
+/// Warps of the decode kernel that run at once on the current device.
+int DecodeWorkers(int head_dim);
+
+/// Writes the partial results of all units: `num_workers` warps take them in turn.
+void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream);
+
+/// Writes `out` of the decoded rows; `num_rows`: at least as many as there are. Of the rows of the
+/// step, those from the number of decoded rows up to `num_rows` are set to zero: they must be
+/// padding.
+void LaunchCombine(int head_dim, const DecodeArgs& args, int num_rows, cudaStream_t stream);
+
+/// Writes `out` of the rows of `num_tiles` tiles.
+void LaunchPrefill(int head_dim, const PrefillArgs& args, int num_tiles, cudaStream_t stream);
+
+}  // namespace detcheck::cuda::flash
