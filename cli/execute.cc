@@ -10,7 +10,6 @@
 
 #include "cli/color.h"
 #include "cli/harness_manifest.h"
-#include "cli/identity.h"
 #include "cli/outcome.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -19,6 +18,7 @@
 #include "cli/runner.h"
 #include "reports/console.h"
 #include "reports/diff.h"
+#include "reports/manifest_fields.h"
 #include "reports/report.h"
 
 namespace detcheck {

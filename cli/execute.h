@@ -9,6 +9,7 @@
 #include "cli/run_files.h"
 #include "engine/backend.h"
 #include "fixtures/plan.h"
+#include "reports/manifest_fields.h"
 #include "reports/report.h"
 
 namespace detcheck {
@@ -17,6 +18,7 @@ namespace detcheck {
 struct Target {
   explicit Target(const TargetOptions& options) : backend(MakeBackend(options, &choice)) {
     description = backend->Describe();
+    description.subject = WithUnknownFields(description.subject);
   }
 
   std::string choice;  ///< Why this engine; empty where it was asked for by name.

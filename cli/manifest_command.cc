@@ -55,8 +55,8 @@ std::string ToJson(const Manifest& manifest) {
 }  // namespace
 
 ExitStatus ManifestCommand(const Options& options) {
-  const Manifest harness = HarnessManifest(options.arguments);
   const Manifest subject = Target(options.target).description.subject;
+  const Manifest harness = HarnessManifest(options.arguments);
   if (options.json) {
     PrintResult("{\"harness\":" + ToJson(harness) + ",\"subject\":" + ToJson(subject) + "}\n");
   } else {

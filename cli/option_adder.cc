@@ -4,15 +4,11 @@
 
 #include "cli/number.h"
 #include "engine/base/error.h"
+#include "engine/base/private_names.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
 namespace {
-
-std::string BaseName(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path.substr(path.rfind('/') + 1);
-}
 
 std::string WithDefault(const std::string& help, const std::string& default_text) {
   return default_text.empty() ? help : help + " [default: " + default_text + ']';
@@ -49,7 +45,7 @@ void OptionAdder::Path(const std::string& name, const std::string& type,
                        const Setter& set) {
   const auto take = [this, noted = noted_, name, set](const std::string& text) {
     RequireText(name, text);
-    Note(noted, name, BaseName(text));
+    Note(noted, name, PublicName(text));
     set(text);
   };
   app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))
@@ -63,7 +59,7 @@ void OptionAdder::Paths(const std::string& name, const std::string& type,
   const auto take = [this, noted = noted_, name, set](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       RequireText(name, text);
-      Note(noted, name, BaseName(text));
+      Note(noted, name, PublicName(text));
       set(text);
     }
   };
@@ -86,7 +82,7 @@ void OptionAdder::Positional(const std::string& name, const std::string& help, b
                              std::string* value) {
   const auto take = [this, noted = noted_, name, value](const std::string& text) {
     RequireText(name, text);
-    Note(noted, BaseName(text), "");
+    Note(noted, PublicName(text), "");
     *value = text;
   };
   app_->add_option_function<std::string>(name, take, help)->type_name("")->required(required);

@@ -14,7 +14,7 @@ class App;
 namespace detcheck {
 
 /// Adds options to one subcommand. Values are taken as text and read by our own strict readers;
-/// what was given is noted for the manifest. Must outlive the parsing.
+/// what was given is noted for the manifest, paths by their public names. Must outlive the parsing.
 class OptionAdder {
  public:
   using Setter = std::function<void(const std::string& text)>;

@@ -8,9 +8,10 @@
 #include <thread>
 #include <utility>
 
-#include "cli/identity.h"
 #include "cli/step_voids.h"
+#include "engine/base/private_names.h"
 #include "fixtures/fixture.h"
+#include "reports/manifest_fields.h"
 
 namespace detcheck {
 namespace {
@@ -128,9 +129,9 @@ Runner::Outcome Runner::Attempt(int step_idx) {
 void Runner::Execute(const Step& step, StepRecord* record) {
   switch (step.kind) {
     case StepKind::kFlush: {
-      FlushResult flush = backend_->Flush();
+      const FlushResult flush = backend_->Flush();
       record->flush_accepted = flush.accepted;
-      record->detail = std::move(flush.detail);
+      record->detail = WithoutPaths(flush.detail);
       break;
     }
     case StepKind::kRestart:
@@ -175,6 +176,9 @@ void Runner::ExecuteBatch(const Step& step, StepRecord* record) {
   };
   BatchResult result = backend_->Complete(items, stop_, on_token);
   record->completions = std::move(result.completions);
+  for (Completion& completion : record->completions) {
+    completion.error = WithoutPaths(completion.error);
+  }
   record->engine_steps = std::move(result.steps);
 }
 
@@ -187,13 +191,14 @@ void Runner::Wait(double seconds) const {
 
 Runner::Outcome Runner::NoteError(const Error& error, StepRecord* record) {
   if (error.code() == ErrorCode::kUsage || error.code() == ErrorCode::kInput) throw error;
-  record->error = error.what();
-  record->voided = fmt::format("could not be carried out: {}", error.what());
+  const std::string what = WithoutPaths(error.what());  // Records go into the report.
+  record->error = what;
+  record->voided = fmt::format("could not be carried out: {}", what);
   if (error.code() == ErrorCode::kUnsupported) return Outcome::kHopeless;
   // One step may be more than the target can bear; a second one that fails says that it is gone.
   ++num_failures_;
   if (error.code() != ErrorCode::kTarget || num_failures_ > settings_.step_attempts) {
-    End(RunEnd::kTargetLost, fmt::format("target lost: {}", error.what()));
+    End(RunEnd::kTargetLost, fmt::format("target lost: {}", what));
     return Outcome::kHopeless;
   }
   Wait(settings_.retry_pause_s);

@@ -22,7 +22,7 @@ enum class Architecture { kLlama, kQwen3 };
 /// Shape of a decoder. Letters used for shapes everywhere: T tokens of a step, D hidden_size,
 /// H num_heads, G num_kv_heads, E head_dim, F intermediate_size, V vocab_size, L num_layers.
 struct ModelConfig {
-  std::string name;  ///< "synthetic:tiny", or the directory's base name.
+  std::string name;  ///< "synthetic:tiny", or the directory's name (ModelNameOf).
   Architecture architecture = Architecture::kLlama;
   int num_layers = 0;
   int hidden_size = 0;

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/embedded/config_json.h"
+#include "engine/embedded/model_files.h"
 #include "engine/embedded/safetensors_weights.h"
 #include "engine/embedded/synthetic.h"
 
@@ -27,13 +28,7 @@ LoadedModel LoadSynthetic(const EngineOptions& options) {
   if (options.dtype) model.config.dtype = *options.dtype;
   auto weights =
       std::make_unique<SyntheticWeights>(model, options.random_seed, NumThreads(options));
-  return {model.config, std::move(weights)};
-}
-
-/// The last part of `dir`, also where that ends in a slash or is ".".
-std::string BaseName(const std::string& dir) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(dir, ignored).filename().string();
+  return {model.config, std::move(weights), ""};
 }
 
 LoadedModel LoadDirectory(const EngineOptions& options) {
@@ -43,9 +38,9 @@ LoadedModel LoadDirectory(const EngineOptions& options) {
     throw Error(ErrorCode::kInput, dir + ": no such directory");
   }
   ModelConfig config = ReadConfigJson(dir + "/config.json");
-  config.name = BaseName(dir);
+  config.name = ModelNameOf(dir);
   if (options.dtype) config.dtype = *options.dtype;
-  return {config, std::make_unique<SafetensorsWeights>(dir)};
+  return {config, std::make_unique<SafetensorsWeights>(dir), dir};
 }
 
 }  // namespace

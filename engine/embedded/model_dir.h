@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/embedded/model_config.h"
 #include "engine/embedded/options.h"
@@ -12,6 +13,7 @@ namespace detcheck {
 struct LoadedModel {
   ModelConfig config;  ///< Its dtype is options.dtype where that is given.
   std::unique_ptr<WeightSource> weights;
+  std::string dir;  ///< The model's directory; empty for a synthetic model.
 };
 
 /// Opens options.model: "synthetic:NAME" (weights from options.random_seed), or a Hugging Face

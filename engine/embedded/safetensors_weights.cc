@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
@@ -50,16 +49,7 @@ void SafetensorsWeights::Read(const std::string& name, const std::vector<int64_t
 }
 
 Manifest SafetensorsWeights::Describe() {
-  Manifest manifest = {{"model.weights_sha256", WeightsDigest(tensors_), FieldSource::kObserved}};
-  ManifestField tokenizer{"model.tokenizer_sha256", "", FieldSource::kUnknown};
-  const std::string file = dir_ + "/tokenizer.json";
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(file, ignored)) {
-    tokenizer.value = Sha256Hex(MappedFile(file).bytes());
-    tokenizer.source = FieldSource::kObserved;
-  }
-  manifest.push_back(tokenizer);
-  return manifest;
+  return {{"model.weights_sha256", WeightsDigest(tensors_), FieldSource::kObserved}};
 }
 
 }  // namespace detcheck

@@ -12,7 +12,7 @@ namespace detcheck {
 class SafetensorsWeights : public WeightSource {
  public:
   /// Errors: those of SafetensorsDir.
-  explicit SafetensorsWeights(const std::string& dir) : dir_(dir), tensors_(dir) {}
+  explicit SafetensorsWeights(const std::string& dir) : tensors_(dir) {}
 
   /// Tensors of dtype BF16, F16 and F32 can be read.
   void Read(const std::string& name, const std::vector<int64_t>& shape, DType dtype,
@@ -20,11 +20,9 @@ class SafetensorsWeights : public WeightSource {
 
   /// "model.weights_sha256": SHA-256 of model.safetensors; of a sharded model that of the lines
   /// "<hex>  <file name>\n" that sha256sum writes for its files in order of name.
-  /// "model.tokenizer_sha256": of tokenizer.json; unknown where there is none.
   Manifest Describe() override;
 
  private:
-  std::string dir_;
   SafetensorsDir tensors_;
 };
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <set>
 
-#include "cli/identity.h"
 #include "cli/resume.h"
+#include "reports/manifest_fields.h"
 #include "tests/cli/testing.h"
 
 namespace detcheck {

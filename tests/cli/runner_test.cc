@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/identity.h"
 #include "fixtures/fixture.h"
+#include "reports/manifest_fields.h"
 #include "tests/cli/testing.h"
 
 namespace detcheck {
@@ -253,14 +253,6 @@ TEST(Runner, ATargetThatChangesIsSeen) {
   const TestRun run = RunPlan(small.plan, &backend);
   EXPECT_NE(run.transcript.identity_after, before);
   EXPECT_EQ(Judge(small.plan, run.transcript).verdict, Verdict::kInconclusive);
-}
-
-TEST(Identity, DependsOnFieldsAndNotOnTheirOrder) {
-  const Manifest one = {{"a", "1", FieldSource::kObserved}, {"b", "2", FieldSource::kClaimed}};
-  const Manifest other = {{"b", "2", FieldSource::kClaimed}, {"a", "1", FieldSource::kObserved}};
-  const Manifest third = {{"a", "1 b 2", FieldSource::kObserved}};
-  EXPECT_EQ(IdentityDigest(one), IdentityDigest(other));
-  EXPECT_NE(IdentityDigest(one), IdentityDigest(third));
 }
 
 }  // namespace

@@ -150,16 +150,10 @@ TEST_F(ModelDirTest, RefusesIncompleteDirectories) {
 }
 
 TEST_F(ModelDirTest, DigestsOfFiles) {
-  Manifest manifest = Load().weights->Describe();
-  ASSERT_EQ(manifest.size(), 2u);
+  const Manifest manifest = Load().weights->Describe();
+  ASSERT_EQ(manifest.size(), 1u);
   EXPECT_EQ(manifest[0].name, "model.weights_sha256");
   EXPECT_EQ(manifest[0].value, Sha256Hex(SafetensorsBytes(tensors_)));
-  EXPECT_EQ(manifest[1].name, "model.tokenizer_sha256");
-  EXPECT_EQ(manifest[1].source, FieldSource::kUnknown);
-  dir_.Write("tokenizer.json", "{}");
-  manifest = Load().weights->Describe();
-  EXPECT_EQ(manifest[1].value, Sha256Hex("{}"));
-  EXPECT_EQ(manifest[1].source, FieldSource::kObserved);
 }
 
 TEST_F(ModelDirTest, DigestOfShards) {

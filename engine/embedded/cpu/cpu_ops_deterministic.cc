@@ -50,6 +50,10 @@ class DeterministicOps : public CpuOps {
     add("kernels.gemm", "packed panels, one FMA chain over k per element");
     add("kernels.attention",
         "key block " + std::to_string(kKeyBlock) + ", split " + std::to_string(kKeySplit));
+    add("kernels.bit_classes", "one for all rows, shapes, SIMD levels and threads");
+    add("kernels.verified", "at start: matrix products over rows, attention over chunks");
+    add("kernels.openblas_config", "not used");
+    add("kernels.openblas_core", "not used");
     return manifest;
   }
 

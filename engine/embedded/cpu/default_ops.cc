@@ -57,6 +57,8 @@ class DefaultOps : public CpuOps {
     add("kernels.mode", "default");
     add("kernels.gemm", "OpenBLAS: sgemv for one row, else sgemm");
     add("kernels.attention", "one token: keys split by occupancy; more: sgemm and whole softmax");
+    add("kernels.bit_classes", "not fixed: kernels are chosen by shape");
+    add("kernels.verified", "nothing: nothing is claimed");
     add("kernels.openblas_config", blas_.Config());
     add("kernels.openblas_core", blas_.Core());
     return manifest;
