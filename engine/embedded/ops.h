@@ -146,7 +146,8 @@ class Ops {
   /// log-softmax of logit row i at targets[i], with `num_top` candidates.
   virtual std::vector<TokenLogprob> Score(std::span<const TokenId> targets, int num_top) = 0;
 
-  /// SHA-256 (hex) of each logit row's V float32 values, little-endian.
+  /// Digest (hex) of the bits of each logit row's V float32 values. Equal bits, equal digests, within
+  /// one device; the CPU's is the SHA-256 of the values, little-endian.
   virtual std::vector<std::string> LogitDigests() = 0;
 };
 

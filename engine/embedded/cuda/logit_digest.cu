@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 
 #include "engine/embedded/cuda/check.h"
@@ -80,31 +79,50 @@ __device__ __forceinline__ void Compress(Block block, uint32_t (&state)[kDigestW
   state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
-// Shapes: rows [num_rows, width], digests [num_rows, 8]. Launch: one thread per row, few threads in
-// a CTA so that rows are spread over the device. Order: SHA-256's own. Twin: detcheck::Sha256.
+// digests[i][j] = SHA-256, its bytes in order, of elements [j · piece_len, (j + 1) · piece_len) of
+// row i; the last piece of a row ends with the row.
+// Shapes: rows [num_rows, width], digests [num_rows, pieces, 8]. Launch: one thread per piece, any
+// number of CTAs. Order: SHA-256's own. Twin: detcheck::Sha256.
 // The next block is on its way from memory while one is digested.
-__global__ void DigestKernel(const float* rows, int num_rows, int width, uint32_t* digests) {
-  const int r = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (r >= num_rows) return;
-  const float* row = rows + static_cast<int64_t>(r) * width;
-  const int num_blocks = (width + 3 + kBlockWords - 1) / kBlockWords;
+__global__ void DigestKernel(const float* rows, int num_rows, int width, int piece_len,
+                             uint32_t* digests) {
+  const int num_pieces = (width + piece_len - 1) / piece_len;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= static_cast<int64_t>(num_rows) * num_pieces) return;
+  const int first = static_cast<int>(i % num_pieces) * piece_len;
+  const float* piece = rows + i / num_pieces * width + first;
+  const int len = min(piece_len, width - first);
+  const int num_blocks = (len + 3 + kBlockWords - 1) / kBlockWords;
   uint32_t state[kDigestWords] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  Block next = LoadBlock(row, width, 0, num_blocks);
+  Block next = LoadBlock(piece, len, 0, num_blocks);
   for (int b = 0; b < num_blocks; ++b) {
     const Block block = next;
-    if (b + 1 < num_blocks) next = LoadBlock(row, width, b + 1, num_blocks);
+    if (b + 1 < num_blocks) next = LoadBlock(piece, len, b + 1, num_blocks);
     Compress(block, state);
   }
 #pragma unroll
-  for (int i = 0; i < kDigestWords; ++i) digests[r * kDigestWords + i] = state[i];
+  for (int j = 0; j < kDigestWords; ++j) {
+    digests[i * kDigestWords + j] = __byte_perm(state[j], 0, 0x0123);
+  }
+}
+
+void Digest(const float* rows, int num_rows, int width, int piece_len, uint32_t* digests,
+            cudaStream_t stream) {
+  constexpr int kThreads = 64;
+  const int64_t num_threads = int64_t{num_rows} * ((width + piece_len - 1) / piece_len);
+  const auto num_ctas = static_cast<unsigned>((num_threads + kThreads - 1) / kThreads);
+  DigestKernel<<<num_ctas, kThreads, 0, stream>>>(rows, num_rows, width, piece_len, digests);
+  DETCHECK_CUDA(cudaGetLastError());
 }
 
 std::string Hex(const uint32_t* words) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string hex;
-  for (int i = 0; i < kDigestWords; ++i) {
-    for (int shift = 28; shift >= 0; shift -= 4) hex += kHex[(words[i] >> shift) & 15];
+  const auto* bytes = reinterpret_cast<const unsigned char*>(words);
+  for (int i = 0; i < kDigestWords * 4; ++i) {
+    hex += kHex[bytes[i] >> 4];
+    hex += kHex[bytes[i] & 15];
   }
   return hex;
 }
@@ -117,11 +135,11 @@ std::vector<std::string> DigestRows(const float* rows, int num_rows, int width,
   std::vector<uint32_t> words(static_cast<size_t>(num_rows) * kDigestWords);
   const size_t num_bytes = words.size() * sizeof(uint32_t);
   const DeviceBuffer digests(num_bytes);
-  constexpr int kCtasWanted = 264;
-  const int threads = std::min(32, (num_rows + kCtasWanted - 1) / kCtasWanted);
-  const int num_ctas = (num_rows + threads - 1) / threads;
-  DigestKernel<<<num_ctas, threads, 0, stream>>>(rows, num_rows, width, digests.as<uint32_t>());
-  DETCHECK_CUDA(cudaGetLastError());
+  const int num_pieces = (width + kDigestPieceLen - 1) / kDigestPieceLen;
+  const DeviceBuffer pieces(num_bytes * static_cast<size_t>(num_pieces));
+  Digest(rows, num_rows, width, kDigestPieceLen, pieces.as<uint32_t>(), stream);
+  const int list_len = num_pieces * kDigestWords;
+  Digest(pieces.as<float>(), num_rows, list_len, list_len, digests.as<uint32_t>(), stream);
   DETCHECK_CUDA(cudaMemcpyAsync(words.data(), digests.as<uint32_t>(), num_bytes,
                                 cudaMemcpyDeviceToHost, stream));
   DETCHECK_CUDA(cudaStreamSynchronize(stream));

@@ -7,8 +7,12 @@
 
 namespace detcheck::cuda {
 
-/// SHA-256 (hex) of each of `num_rows` rows of `width` float32 values on the device, made there;
-/// waits for the stream. One thread digests one row: rows run side by side.
+/// Elements of a row that one thread digests.
+inline constexpr int kDigestPieceLen = 1024;
+
+/// Digest (hex) of each of `num_rows` rows of `width` float32 values on the device, made there;
+/// waits for the stream. A row is cut into pieces of kDigestPieceLen values (the last may be
+/// shorter); its digest is the SHA-256 of its pieces' SHA-256, one after another.
 std::vector<std::string> DigestRows(const float* rows, int num_rows, int width,
                                     cudaStream_t stream);
 
