@@ -88,6 +88,7 @@ std::vector<float> HostCopy(const __nv_bfloat16* data, int64_t count) {
   std::vector<uint16_t> halves(static_cast<size_t>(count));
   DETCHECK_CUDA(cudaMemcpy(halves.data(), data, halves.size() * 2, cudaMemcpyDeviceToHost));
   std::vector<float> values;
+  values.reserve(halves.size());
   for (const uint16_t half : halves) values.push_back(ValueOf(half, GemmOutput::kBf16));
   return values;
 }
@@ -223,7 +224,7 @@ TEST_F(GemmTest, DeterministicBitsAreThoseOfSequentialMma) {
          {std::pair{128, 64}, {192, 96}, {576, 1536}, {4096, 4096}, {4096, 12288}}) {
       const GemmShape shape = {n, k, output};
       const Operands operands(shape, kRows);
-      const auto count = static_cast<size_t>(kRows * n);
+      const size_t count = size_t{kRows} * static_cast<size_t>(n);
       const DeviceBuffer out(count * sizeof(float));
       MultiplyBySequentialMma(kRows, n, k, operands.x(), operands.w(), out.as<float>(),
                               operands.stream());
@@ -239,6 +240,53 @@ TEST_F(GemmTest, DeterministicBitsAreThoseOfSequentialMma) {
       ExpectSameBits(operands.Product(gemm.get(), kRows), expected, shape, "sequential mma");
     }
   }
+}
+
+// What start-up verifies with: every element of every row is compared, by bits, after rounding.
+TEST_F(GemmTest, DifferencesAreCountedToTheBit) {
+  constexpr int kTableRows = 3;
+  constexpr int kRows = 7;
+  constexpr int kWidth = 1000;
+  constexpr int kStride = 1024;
+  std::vector<float> table(kTableRows * kStride, -1.0f);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = 1.0f + static_cast<float>(i) * 0x1p-20f;
+  std::vector<float> floats;
+  std::vector<uint16_t> halves;
+  for (int row = 0; row < kRows; ++row) {
+    for (int col = 0; col < kWidth; ++col) {
+      floats.push_back(table.at(size_t{kStride} * static_cast<size_t>(row % kTableRows) +
+                                static_cast<size_t>(col)));
+      halves.push_back(__bfloat16_as_ushort(__float2bfloat16_rn(floats.back())));
+    }
+  }
+  const Stream stream;
+  const DeviceBuffer expected(table.size() * sizeof(float));
+  const DeviceBuffer out(floats.size() * sizeof(float));
+  const DeviceBuffer count(sizeof(uint32_t));
+  DETCHECK_CUDA(cudaMemcpy(expected.as<void>(), table.data(), table.size() * sizeof(float),
+                           cudaMemcpyHostToDevice));
+  const auto count_differences = [&](const void* host, GemmOutput output) {
+    uint32_t num_different = 0;
+    DETCHECK_CUDA(cudaMemcpy(out.as<void>(), host, floats.size() * ElementBytes(output),
+                             cudaMemcpyHostToDevice));
+    DETCHECK_CUDA(cudaMemset(count.as<void>(), 0, sizeof(uint32_t)));
+    DETCHECK_CUDA(cudaDeviceSynchronize());
+    CountDifferences(out.as<void>(), output, kRows,
+                     {expected.as<float>(), kTableRows, kWidth, kStride}, count.as<uint32_t>(),
+                     stream.get());
+    stream.Synchronize();
+    DETCHECK_CUDA(cudaMemcpy(&num_different, count.as<void>(), sizeof(num_different),
+                             cudaMemcpyDeviceToHost));
+    return num_different;
+  };
+  EXPECT_EQ(count_differences(floats.data(), GemmOutput::kFloat32), 0u);
+  EXPECT_EQ(count_differences(halves.data(), GemmOutput::kBf16), 0u);
+  for (const size_t i : {size_t{0}, size_t{2 * kWidth + 3}, floats.size() - 1}) {
+    floats[i] = std::nextafter(floats[i], 9.0f);
+    halves[i] ^= 1;
+  }
+  EXPECT_EQ(count_differences(floats.data(), GemmOutput::kFloat32), 3u);
+  EXPECT_EQ(count_differences(halves.data(), GemmOutput::kBf16), 3u);
 }
 
 // The positive control: by the library's own choice some row has other bits in a larger product.

@@ -127,7 +127,7 @@ Algos FindClass(const CublasLt& cublas, const std::vector<int>& edges, GemmTrial
   for (const cublasLtMatmulAlgo_t& algo : references) {
     if (!trial->SetReference(algo)) continue;
     *reference = algo;
-    const Algos members = Members(candidates, m, trial);
+    Algos members = Members(candidates, m, trial);
     if (2 * members.size() > candidates.size()) return members;
     most = std::max(most, members.size());
   }
@@ -156,6 +156,7 @@ GemmClass ChooseGemmClass(const CublasLt& cublas, int max_m, GemmTrial* trial,
   GemmClass choice;
   const Algos members = FindClass(cublas, edges, trial, &choice.reference);
   std::vector<std::vector<size_t>> rankings;
+  rankings.reserve(edges.size());
   for (const int edge : edges) rankings.push_back(RankBySpeed(trial, members, edge));
   std::set<size_t> dropped;
   while (true) {
