@@ -57,7 +57,8 @@ AttentionWorld::AttentionWorld(const AttentionShape& shape, const std::vector<in
     }
     page += Idx(PagesOf(length, page_size));
     std::vector<uint16_t>& qkv = qkv_.emplace_back(Idx(length) * Idx(shape.qkv_width()));
-    for (uint16_t& x : qkv) x = BitsOfFloat(static_cast<float>(5.0 * rng.Unit() - 2.5));
+    for (uint16_t& x : qkv)
+      x = BitsOfFloat(static_cast<float>(rng.Next32()) * (5.0f * 0x1p-32f) - 2.5f);
     const size_t kv_width = Idx(shape.num_kv_heads * shape.head_dim);
     for (int p = 0; p < length; ++p) {
       const uint16_t* k =

@@ -71,8 +71,8 @@ std::vector<RowBits> SoloPrefills(const AttentionWorld& world, AttentionRig* rig
 
 class AttentionValues : public ::testing::TestWithParam<Variant> {};
 
-// Rounding of the weights and of the result to bf16 is all that differs: half a unit in the last
-// place of 8 bits each.
+// Rounding of the weights and of the result to bf16 is nearly all that differs: each at most 2^-8
+// of the terms.
 void ExpectNear(const AttentionWorld& world, int sequence, int position, const uint16_t* row) {
   const AttentionShape& shape = world.shape();
   for (int head = 0; head < shape.num_heads; ++head) {
@@ -81,7 +81,7 @@ void ExpectNear(const AttentionWorld& world, int sequence, int position, const u
     for (int e = 0; e < shape.head_dim; ++e) {
       const auto i = static_cast<size_t>(e);
       const double actual = FloatOfBits(row[head * shape.head_dim + e]);
-      ASSERT_LE(std::abs(actual - exact[i]), 1.1 * 0x1p-8 * scale[i] + 1e-6)
+      ASSERT_LE(std::abs(actual - exact[i]), 2.05 * 0x1p-8 * scale[i] + 1e-6)
           << "sequence " << sequence << " position " << position << " head " << head << " element "
           << e << ": expected " << exact[i] << ", actual " << actual;
     }
