@@ -75,8 +75,11 @@ std::vector<cublasLtMatmulAlgo_t> UnsplitCandidates(const CublasLt& cublas, cons
   std::set<AlgoConfig> seen;
   for (const int m : ms) {
     GemmProblem problem(shape, m);
-    for (cublasLtMatmulAlgo_t& algo : problem.Heuristics(cublas, kMaxWorkspaceBytes, kMaxResults)) {
-      if (RemoveSplit(&algo) && seen.insert(*ConfigOf(algo)).second) candidates.push_back(algo);
+    // Asked for both: some configurations are only offered where there is no workspace.
+    for (const size_t workspace_bytes : {size_t{0}, kMaxWorkspaceBytes}) {
+      for (cublasLtMatmulAlgo_t& algo : problem.Heuristics(cublas, workspace_bytes, kMaxResults)) {
+        if (RemoveSplit(&algo) && seen.insert(*ConfigOf(algo)).second) candidates.push_back(algo);
+      }
     }
   }
   return candidates;

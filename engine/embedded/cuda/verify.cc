@@ -75,10 +75,12 @@ class AttentionCheck {
 
   size_t Bytes() const {
     return AttentionArenaBytes(shape_, limits_) + StepArena::Padded(kSequences * sizeof(int64_t)) +
+           StepArena::Padded(kLength * sizeof(int32_t)) +
            StepArena::Padded(size_t{kSequences} * kLength * sizeof(int32_t));
   }
 
   std::unique_ptr<Attention> Reserve(const std::string& backend) {
+    step_.positions = arena_.Reserve<int32_t>(kLength);
     step_.slot_offsets = arena_.Reserve<int64_t>(kSequences);
     step_.slot_table = arena_.Reserve<int32_t>(int64_t{kSequences} * kLength);
     return MakeAttention(backend, /*deterministic=*/true, shape_, limits_, step_, &arena_);
@@ -123,6 +125,9 @@ class AttentionCheck {
                                  .num_tokens = num_tokens,
                                  .start_pos = start,
                                  .slots = slots_[descending].data()});
+      for (int token = 0; token < num_tokens; ++token) {
+        step_.positions.host[batch.num_rows() + token] = start + token;
+      }
       batch.ids.resize(batch.ids.size() + static_cast<size_t>(num_tokens));
       rows.insert(rows.end(), queries_.begin() + start * width,
                   queries_.begin() + (start + num_tokens) * width);
@@ -131,6 +136,7 @@ class AttentionCheck {
       offset += start + num_tokens;
     }
     const cudaStream_t stream = stream_.get();
+    arena_.Upload(step_.positions, batch.num_rows(), stream);
     arena_.Upload(step_.slot_offsets, static_cast<int64_t>(parts.size()), stream);
     arena_.Upload(step_.slot_table, offset, stream);
     attention_->BeginStep(batch, stream);
