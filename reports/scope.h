@@ -7,6 +7,7 @@
 #include "engine/backend.h"
 #include "fixtures/plan.h"
 #include "fixtures/scope_word.h"
+#include "reports/bound.h"
 #include "reports/judgement.h"
 #include "reports/transcript.h"
 
@@ -17,7 +18,7 @@ struct ScopeAxis {
   struct Value {
     int64_t value = 0;
     std::string word;  ///< Where values are names: "a restart"; else empty.
-    int n = 0;         ///< Distinct batches that count and have it.
+    int n = 0;         ///< Of those that WordScope::n counts, or of its batches: how many have it.
     bool operator==(const Value&) const = default;
   };
   std::string name;  ///< "formed_size", "cached_tokens".
@@ -28,13 +29,13 @@ struct ScopeAxis {
 /// What a run says of one scope word.
 struct WordScope {
   ScopeWord word = ScopeWord::kRunToRun;
-  /// What is counted against the reference, 0: not tested. Distinct released batches that count
+  /// What is held against the reference, 0: not tested. Distinct released batches that count
   /// (repeats of one composition count once); of run_to_run the repeats themselves, of
   /// prefill_vs_decode scored answers, of restart further starts of the target.
   int n = 0;
   std::vector<Mode> modes;        ///< That they are of, in plan order.
   std::vector<ScopeAxis> varied;  ///< Alphabetically.
-  std::string bound;    ///< In words; empty where not tested or where a mode did not pass.
+  std::string bound;    ///< In words; empty where not tested or where something did not pass.
   std::string why_not;  ///< Why it is not tested; empty where it is.
   bool operator==(const WordScope&) const = default;
 };
@@ -61,7 +62,7 @@ struct Scope {
   std::vector<ScopeFact> holds_for;     ///< Engine, model and machine, of the subject's manifest.
   std::vector<std::string> not_tested;  ///< Arms, modes and steps, each with the reason.
   std::vector<VoidedAttempt> voided;    ///< In transcript order.
-  std::vector<std::string> notes;       ///< Of the criterion and the checks of each mode.
+  std::vector<std::string> notes;       ///< Of the criterion, of the checks, of the run.
   bool operator==(const Scope&) const = default;
 };
 
@@ -76,12 +77,22 @@ Scope ScopeOf(const Plan& plan, const Transcript& transcript, const Judgement& j
 /// A required word that a run says nothing about.
 struct UncoveredWord {
   ScopeWord word = ScopeWord::kRunToRun;
-  std::string why;  ///< "the target cannot be restarted from here".
+  std::string why;  ///< "none of its modes was asked for (mixed)".
 };
 
 /// Those of `required` that are not tested in `words` (Scope::words), in the order of `required`.
 /// Empty: all are covered.
 std::vector<UncoveredWord> NotCovered(const std::vector<WordScope>& words,
                                       const std::vector<ScopeWord>& required);
+
+/// What n of a scope word counts, in words.
+BoundUnit UnitOf(ScopeWord word);
+
+/// The axis that a scope word is about ("formed_size" of batch), always among WordScope::varied
+/// where it took a value; empty where there is none.
+std::string OwnAxisOf(ScopeWord word);
+
+/// Starts of the target that answered.
+int NumLaunches(const Transcript& transcript);
 
 }  // namespace detcheck

@@ -1,0 +1,42 @@
+#pragma once
+
+// Internal: the words of a judgement, in reports and for people.
+
+#include "fixtures/words.h"
+#include "reports/judgement.h"
+
+namespace detcheck {
+
+inline constexpr std::pair<Cause, std::string_view> kCauseWordList[] = {
+    {Cause::kNone, "none"},
+    {Cause::kInput, "input"},
+    {Cause::kExactTie, "exact_tie"},
+    {Cause::kNotRepeatable, "not_repeatable"},
+    {Cause::kFirstRunOnly, "first_run_only"},
+    {Cause::kPrefixCache, "prefix_cache"},
+    {Cause::kSampling, "sampling"},
+    {Cause::kNumeric, "numeric"},
+    {Cause::kUnknown, "unknown"},
+};
+inline constexpr WordTable<Cause> kCauseWords = kCauseWordList;
+
+inline constexpr std::pair<ConditionKind, std::string_view> kConditionWordList[] = {
+    {ConditionKind::kNone, "none"},
+    {ConditionKind::kFormedSize, "formed_size"},
+    {ConditionKind::kNeighbourPrefill, "neighbour_prefill"},
+    {ConditionKind::kSameStepPrefill, "same_step_prefill"},
+    {ConditionKind::kCachedTokens, "cached_tokens"},
+    {ConditionKind::kItem, "item"},
+    {ConditionKind::kHistory, "history"},
+    {ConditionKind::kChunkBoundary, "chunk_boundary"},
+    {ConditionKind::kAbsolutePosition, "absolute_position"},
+    {ConditionKind::kOtherAxis, "other_axis"},
+    {ConditionKind::kTwoAxes, "two_axes"},
+    {ConditionKind::kVariedSteps, "varied_steps"},
+    {ConditionKind::kIntermittent, "intermittent"},
+    {ConditionKind::kRestart, "restart"},
+    {ConditionKind::kFirstRun, "first_run"},
+};
+inline constexpr WordTable<ConditionKind> kConditionWords = kConditionWordList;
+
+}  // namespace detcheck
