@@ -218,6 +218,7 @@ TEST_P(AttentionBits, OneGraphForAllSteps) {
   const auto width = static_cast<size_t>(world.shape().num_heads * world.shape().head_dim);
   constexpr int kPadded = 8;
   rig.Prepare({{0, 3, 1}});
+  rig.Launch(kPadded);  // Loads the kernels.
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   DETCHECK_CUDA(cudaStreamBeginCapture(rig.stream(), cudaStreamCaptureModeThreadLocal));

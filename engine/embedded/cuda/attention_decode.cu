@@ -205,6 +205,9 @@ __global__ void __launch_bounds__(32) DecodeKernel(const DecodeArgs args) {
   }
 }
 
+/// Partial results that a thread of the combine kernel loads before it merges them.
+constexpr int kCombineLoads = 16;
+
 /// out[row, head] of decoded rows, from their partial results.
 /// Launch: grid (rows, query heads), E threads: thread e makes element e. Rows from the number of
 /// decoded rows on are padding: zeros.
@@ -222,16 +225,27 @@ __global__ void __launch_bounds__(E) CombineKernel(const DecodeArgs args) {
   }
   const CombineRow row = args.combine_rows[index];
   const int kv_head = head / args.layer.group;
-  int64_t partial = kv_head * args.partials.rows + row.first_partial + head % args.layer.group;
+  const int64_t partial =
+      kv_head * args.partials.rows + row.first_partial + head % args.layer.group;
   float total_max = NegativeInfinity(), total_sum = 0.0f, total = EmptyOutput();
-#pragma unroll 4
-  for (int i = 0; i < row.num_partials; ++i, partial += row.partial_stride) {
-    const float2 max_sum = args.partials.max_sum[partial];
-    const float output = args.partials.output[partial * E + e];
-    const Merge merge(total_max, max_sum.x, args.layer.scale);
-    total_max = merge.new_max;
-    total_sum = merge(total_sum, max_sum.y);
-    total = merge(total, output);
+  for (int first = 0; first < row.num_partials; first += kCombineLoads) {
+    float2 max_sums[kCombineLoads];
+    float outputs[kCombineLoads];
+#pragma unroll
+    for (int i = 0; i < kCombineLoads; ++i) {
+      if (first + i >= row.num_partials) break;
+      const int64_t at = partial + int64_t{first + i} * row.partial_stride;
+      max_sums[i] = args.partials.max_sum[at];
+      outputs[i] = args.partials.output[at * E + e];
+    }
+#pragma unroll
+    for (int i = 0; i < kCombineLoads; ++i) {
+      if (first + i >= row.num_partials) break;
+      const Merge merge(total_max, max_sums[i].x, args.layer.scale);
+      total_max = merge.new_max;
+      total_sum = merge(total_sum, max_sums[i].y);
+      total = merge(total, outputs[i]);
+    }
   }
   args.layer.out[int64_t{row.row} * args.layer.out_width + head * E + e] =
       __float2bfloat16_rn(Normalised(total, total_sum));
