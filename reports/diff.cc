@@ -210,6 +210,14 @@ std::string Listed(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string OnlyInOne(const ReportDiff& diff) {
+  std::string text;
+  if (!diff.only_in_a.empty()) text += "only in the first " + Listed(diff.only_in_a);
+  if (!diff.only_in_a.empty() && !diff.only_in_b.empty()) text += "; ";
+  if (!diff.only_in_b.empty()) text += "only in the second " + Listed(diff.only_in_b);
+  return text;
+}
+
 }  // namespace
 
 bool ReportDiff::Differ() const {
@@ -228,18 +236,16 @@ ReportDiff DiffReports(const Report& a, const Report& b, bool compare_changed_re
 }
 
 std::string DifferentPromptsInWords(const ReportDiff& diff) {
-  std::string text = "reports of different prompts:";
-  if (!diff.only_in_a.empty()) text += " only in the first " + Listed(diff.only_in_a) + ';';
-  if (!diff.only_in_b.empty()) text += " only in the second " + Listed(diff.only_in_b) + ';';
-  if (diff.in_both.empty()) return text + " none is in both";
-  return text + fmt::format(" with --allow-different-prompts the {} in both could be compared: {}",
+  const std::string text = "reports of different prompts: " + OnlyInOne(diff) + "; ";
+  if (diff.in_both.empty()) return text + "none is in both";
+  return text + fmt::format("with --allow-different-prompts the {} in both could be compared: {}",
                             Several(diff.in_both.size(), "prompt"), Listed(diff.in_both));
 }
 
 std::string RenderDiff(const ReportDiff& diff) {
   std::string text = FieldsInWords("Changes that can explain others", diff.can_explain) +
                      FieldsInWords("Informational changes", diff.informational);
-  if (!diff.SamePrompts()) text += DifferentPromptsInWords(diff) + '\n';
+  if (!diff.SamePrompts()) text += "Different prompts: " + OnlyInOne(diff) + '\n';
   for (const RowChange& row : diff.rows) {
     text += fmt::format("{}: {}\n", ToString(row.mode), row.id);
     for (const std::string& line : row.lines) text += "  " + line + '\n';

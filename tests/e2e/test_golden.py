@@ -87,6 +87,19 @@ class DiffAndReplay(BinaryCase):
         self.assertEqual(diff.returncode, 1, diff.stdout)
         self.assertIn("1 request compared", diff.stdout)
 
+    def test_other_sampling_is_the_same_prompt_changed(self):
+        self.make("a.json")
+        self.make("b.json", "--temperature", "0.5")
+        diff = self.detcheck("diff", "a.json", "b.json")
+        self.assertEqual(diff.returncode, 1, diff.stderr)
+        self.assertIn("same prompt, other sampling or limits: temperature 0 -> 0.5\n",
+                      diff.stdout)
+        self.assertNotIn("reference: ", diff.stdout)
+        self.assertRegex(diff.stdout, "Differ: 0 requests compared, 1 changed, 1 with other")
+        diff = self.detcheck("diff", "a.json", "b.json", "--compare-changed-requests")
+        self.assertEqual(diff.returncode, 1, diff.stderr)
+        self.assertIn("reference: tokens differ, first at output position ", diff.stdout)
+
     def test_replay(self):
         self.make("a.json")
         same = self.detcheck("replay", "a.json", *DETERMINISTIC, "--report", "b.json")

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/reports/golden.h"
 #include "tests/reports/rich_report.h"
 #include "tests/reports/verdict_reports.h"
 
@@ -145,6 +146,33 @@ TEST(Diff, ChangedRequestsOfOnePromptArePairedByName) {
   EXPECT_THAT(diff.rows[1].lines[0], HasSubstr("seed 3 -> 4"));
   EXPECT_EQ(diff.rows[2].id, "z");
   EXPECT_EQ(diff.rows[2].lines[0], "new: no such request before");
+}
+
+// One request of each name, of a prompt of its own; the one named `other` answers another thing,
+// the one named q02 has that limit.
+Report Named(const std::vector<std::string>& ids, const std::string& other, int max_new_tokens) {
+  RunBuilder run;
+  for (const std::string& id : ids) {
+    const int request = run.AddRequest(id);
+    if (id == "q02")
+      run.plan().requests[static_cast<size_t>(request)].max_new_tokens = max_new_tokens;
+    for (int i = 0; i < 2; ++i) {
+      run.Solo(Arm::kControlCold, id == other ? Says({1, 2, 3, 9, 5, 6, 7, 8}) : kAnswer);
+      run.LastStep().items[0].request = request;
+      run.LastRecord().prompt_digests[0] = std::string(64, id.back());
+    }
+  }
+  return ReportOf(run);
+}
+
+// All that there can be, with foreign text in it: tests/reports/golden/diff.txt.
+TEST(Diff, Rendered) {
+  Report a = Named({"q01", "q02", "q03", "q04"}, "", 8);
+  Report b = Named({"q01", "q02", "q03", "q05"}, "q03", 16);
+  b.subject[1] = {"model.revision", HostileText(), FieldSource::kClaimed};
+  b.harness.push_back({"kernel", "Linux 6", FieldSource::kObserved});
+  b.judgement.verdict = Verdict::kFail;
+  ExpectGolden("diff.txt", RenderDiff(DiffReports(a, b)));
 }
 
 TEST(Diff, NothingAnswered) {
