@@ -1,0 +1,77 @@
+#include "reports/gate_protocol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "fixtures/file_io.h"
+#include "reports/console_words.h"
+
+namespace detcheck {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& file, const std::string& fact) {
+  throw Error(ErrorCode::kInput, fmt::format("{}: {}", OneLine(file), fact));
+}
+
+void RequireCriterion(const Report& report, const std::string& file, const Criterion& declared) {
+  const std::string digest = CriterionDigest(declared);
+  if (report.judgement.criterion_digest == digest) return;
+  Refuse(file,
+         fmt::format("judgement: by the criterion {} ({:.12}…), the protocol's is {} ({:.12}…)",
+                     Printable(ToString(report.plan.criterion)), report.judgement.criterion_digest,
+                     Printable(ToString(declared)), digest));
+}
+
+// The report keeps the schema of its criterion with the plan, and only its name with the protocol.
+Criterion DeclaredIn(const Report& report) {
+  Criterion declared = report.protocol->settings.criterion;
+  const std::string path = declared.argument;
+  const Criterion& used = report.plan.criterion;
+  if (declared.kind == CriterionKind::kJsonSchema &&
+      path.substr(path.rfind('/') + 1) == used.argument) {
+    declared.schema = used.schema;
+  }
+  return declared;
+}
+
+std::vector<Mode> ModesOf(const Plan& plan) {
+  std::vector<Mode> modes = plan.modes;
+  for (const Plan::Unplanned& unplanned : plan.unplanned) modes.push_back(unplanned.mode);
+  std::sort(modes.begin(), modes.end());
+  return modes;
+}
+
+// That the plan is of the protocol which the report keeps.
+void RequireOwn(const Report& report, const std::string& file) {
+  const ModeSettings& declared = report.protocol->settings;
+  RequireCriterion(report, file, DeclaredIn(report));
+  std::vector<Mode> modes = declared.modes;
+  std::sort(modes.begin(), modes.end());
+  if (ModesOf(report.plan) != modes || !report.plan.modes_named) {
+    Refuse(file, "plan.modes: are not those of the protocol");
+  }
+  if (report.plan.required_scope != declared.required_scope) {
+    Refuse(file, "plan.required_scope: is not the protocol's");
+  }
+}
+
+}  // namespace
+
+void RequireProtocol(const Report& report, const std::string& file, const Protocol* expected) {
+  if (report.protocol) RequireOwn(report, file);
+  if (expected == nullptr) return;
+  if (!report.protocol) {
+    Refuse(file, fmt::format("protocol: was run by none, not by {}", Printable(expected->name)));
+  }
+  RequireCriterion(report, file, expected->settings.criterion);
+  const std::string found = ProtocolDigest(*report.protocol);
+  const std::string wanted = ProtocolDigest(*expected);
+  if (found == wanted) return;
+  Refuse(file,
+         fmt::format("protocol.sha256: was run by {} ({:.12}…), not by {} ({:.12}…)",
+                     Printable(report.protocol->name), found, Printable(expected->name), wanted));
+}
+
+}  // namespace detcheck
