@@ -24,6 +24,14 @@ struct EngineDevice {
   int64_t most_score_logits_bytes = int64_t{64} << 20;
 };
 
+/// The options as the device is to be given them: its own attention backend for "auto".
+inline EngineOptions ForDevice(const EngineDevice& device, EngineOptions options) {
+  if (options.attention_backend == "auto") {
+    options.attention_backend = device.default_attention_backend;
+  }
+  return options;
+}
+
 /// The processor of this machine.
 EngineDevice CpuDevice();
 

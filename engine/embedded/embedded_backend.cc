@@ -29,17 +29,10 @@ const char* OnOff(bool on) {
   return on ? "on" : "off";
 }
 
-EngineOptions WithAttentionBackend(EngineOptions options, const EngineDevice& device) {
-  if (options.attention_backend == "auto") {
-    options.attention_backend = device.default_attention_backend;
-  }
-  return options;
-}
-
 }  // namespace
 
 EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, EngineDevice device)
-    : options_(WithAttentionBackend(options, device)),
+    : options_(ForDevice(device, options)),
       device_(std::move(device)),
       engine_(std::make_unique<Engine>(options_, device_)) {}
 

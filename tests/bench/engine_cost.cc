@@ -237,9 +237,7 @@ int Run(int argc, char** argv) {
   std::string why_not;
   const std::optional<EngineDevice> device = FindCudaDevice(&why_not);
   if (!device) throw std::runtime_error(why_not);
-  if (options.attention_backend == "auto") {
-    options.attention_backend = device->default_attention_backend;
-  }
+  options = ForDevice(*device, options);
 
   const double copy_rate = CopyBandwidth();
   const double matrix_rate = MatrixRate();

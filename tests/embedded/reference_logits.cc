@@ -18,9 +18,7 @@ LogitDistance DistanceToReference(const std::string& name, const EngineDevice& d
       nlohmann::json::parse(std::ifstream(std::string(REFERENCE_DIR) + "/" + name + ".json"));
   options.model = reference["model"];
   options.random_seed = reference["seed"];
-  options.attention_backend = options.attention_backend == "auto" ? device.default_attention_backend
-                                                                  : options.attention_backend;
-  Engine engine(options, device);
+  Engine engine(ForDevice(device, options), device);
   LogitDistance distance;
   distance.bf16_rms = reference["bf16_rms"];
   distance.bf16_largest = reference["bf16_largest"];

@@ -18,7 +18,8 @@ LoadedOps::LoadedOps(const EngineDevice& device, const EngineOptions& options, i
                      int num_slots) {
   LoadedModel loaded = LoadModel(options);
   config = loaded.config;
-  ops = device.make_ops(config, options, {max_rows, std::min(max_rows, 128), max_rows});
+  ops = device.make_ops(config, ForDevice(device, options),
+                        {max_rows, std::min(max_rows, 128), max_rows});
   model = std::make_unique<Model>(config, loaded.weights.get(), ops.get(), max_rows);
   ops->AllocateKvCache(num_slots);
 }

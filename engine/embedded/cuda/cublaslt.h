@@ -17,6 +17,9 @@ namespace detcheck::cuda {
 /// CUBLAS_STATUS_SUCCESS.
 void CheckStatus(cublasStatus_t status, const char* call);
 
+/// Workspace that every product may use, in both modes.
+inline constexpr size_t kGemmWorkspaceBytes = size_t{64} << 20;
+
 /// A handle of cuBLASLt of its own, for the current device. It is made once and shared by all
 /// problems of one object; it owns no stream.
 class CublasLt {

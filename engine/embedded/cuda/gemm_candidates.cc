@@ -6,7 +6,6 @@ namespace detcheck::cuda {
 namespace {
 
 constexpr int kMaxResults = 100;
-constexpr size_t kMaxWorkspaceBytes = size_t{64} << 20;
 
 /// What tells one configuration from another, in the library's own numbers.
 struct AlgoConfig {
@@ -76,7 +75,7 @@ std::vector<cublasLtMatmulAlgo_t> UnsplitCandidates(const CublasLt& cublas, cons
   for (const int m : ms) {
     GemmProblem problem(shape, m);
     // Asked for both: some configurations are only offered where there is no workspace.
-    for (const size_t workspace_bytes : {size_t{0}, kMaxWorkspaceBytes}) {
+    for (const size_t workspace_bytes : {size_t{0}, kGemmWorkspaceBytes}) {
       for (cublasLtMatmulAlgo_t& algo : problem.Heuristics(cublas, workspace_bytes, kMaxResults)) {
         if (RemoveSplit(&algo) && seen.insert(*ConfigOf(algo)).second) candidates.push_back(algo);
       }

@@ -26,13 +26,14 @@ constexpr size_t kMaxReferences = 4;
 // The result of verifying one bucket.
 struct BucketCheck {
   bool holds = false;
+  std::string why_not;
   bool with_float32 = false;
   int64_t num_rows = 0;
 };
 
 BucketCheck VerifyBucket(const CublasLt& cublas, int first_m, const GemmBucket& bucket,
                          GemmTrial* trial) {
-  if (!IsUnsplit(bucket.algo)) return {};
+  if (!IsUnsplit(bucket.algo)) return {.why_not = "K is split"};
   const GemmOutput output = trial->shape().output;
   BucketCheck check;
   check.with_float32 = output == GemmOutput::kFloat32;
@@ -43,15 +44,26 @@ BucketCheck VerifyBucket(const CublasLt& cublas, int first_m, const GemmBucket& 
   const int middle_m = std::min(bucket.max_m, (first_m + bucket.max_m) / 2 | 1);
   for (const int m : std::set<int>{first_m, middle_m, bucket.max_m}) {
     products.push_back({bucket.algo, output, m});
-    if (!trial->Usable(products.back())) return {};
+    if (!trial->Usable(products.back())) {
+      return {.why_not = "the library cannot do M = " + std::to_string(m) + " with it"};
+    }
     const GemmTrial::Product float32 = {twin.value_or(bucket.algo), GemmOutput::kFloat32, m};
     if (!twin || !trial->Usable(float32)) continue;
     products.push_back(float32);
     check.with_float32 = true;
   }
   const std::vector<uint32_t> counts = trial->CountDifferences(products);
-  check.holds = std::all_of(counts.begin(), counts.end(), [](uint32_t n) { return n == 0; });
-  for (const GemmTrial::Product& product : products) check.num_rows += product.m;
+  check.holds = true;
+  for (size_t i = 0; i < products.size(); ++i) {
+    check.num_rows += products[i].m;
+    if (counts[i] == 0) continue;
+    check.holds = false;
+    check.why_not =
+        (counts[i] == GemmTrial::kRefused ? "the library refuses"
+                                          : std::to_string(counts[i]) + " elements differ at") +
+        " M = " + std::to_string(products[i].m) +
+        (products[i].output == output ? "" : " with float32 output");
+  }
   return check;
 }
 
@@ -88,16 +100,20 @@ GemmVerification Summarize(const std::vector<GemmBucket>& buckets,
   return verification;
 }
 
-// Those of `candidates` whose rows in a small product have the bits of the reference.
-Algos Members(const Algos& candidates, int m, GemmTrial* trial) {
+// Those of `candidates` whose rows in a small product have the bits of the reference; of the others
+// `num_others` tells how many.
+Algos Members(const Algos& candidates, int m, GemmTrial* trial, size_t* num_others) {
   std::vector<GemmTrial::Product> products;
   for (const cublasLtMatmulAlgo_t& algo : candidates) {
     products.push_back({algo, trial->shape().output, m});
   }
   Algos members;
+  *num_others = 0;
   const std::vector<uint32_t> counts = trial->CountDifferences(products);
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (counts[i] == 0) members.push_back(candidates[i]);
+    // One that cannot do so few rows shows its bits when its bucket is verified.
+    if (counts[i] == 0 || counts[i] == GemmTrial::kRefused) members.push_back(candidates[i]);
+    if (counts[i] != 0 && counts[i] != GemmTrial::kRefused) ++*num_others;
   }
   return members;
 }
@@ -113,10 +129,7 @@ Algos FindClass(const CublasLt& cublas, const std::vector<int>& edges, GemmTrial
   for (const int edge : edges) {
     if (edge < edges.back()) ms.push_back(edge + 1);
   }
-  Algos candidates = UnsplitCandidates(cublas, shape, ms);
-  std::erase_if(candidates, [&](const cublasLtMatmulAlgo_t& algo) {
-    return !trial->Usable({algo, shape.output, m});
-  });
+  const Algos candidates = UnsplitCandidates(cublas, shape, ms);
   const GemmShape float32_shape = {shape.n, shape.k, GemmOutput::kFloat32};
   Algos references = UnsplitCandidates(cublas, float32_shape, std::array{1});
   std::erase_if(references, [&](const cublasLtMatmulAlgo_t& algo) {
@@ -127,8 +140,9 @@ Algos FindClass(const CublasLt& cublas, const std::vector<int>& edges, GemmTrial
   for (const cublasLtMatmulAlgo_t& algo : references) {
     if (!trial->SetReference(algo)) continue;
     *reference = algo;
-    Algos members = Members(candidates, m, trial);
-    if (2 * members.size() > candidates.size()) return members;
+    size_t num_others = 0;
+    Algos members = Members(candidates, m, trial, &num_others);
+    if (members.size() > num_others) return members;
     most = std::max(most, members.size());
   }
   ThrowNoClass(shape, "of " + std::to_string(candidates.size()) +
@@ -158,16 +172,19 @@ GemmClass ChooseGemmClass(const CublasLt& cublas, int max_m, GemmTrial* trial,
   std::vector<std::vector<size_t>> rankings;
   rankings.reserve(edges.size());
   for (const int edge : edges) rankings.push_back(RankBySpeed(trial, members, edge));
-  std::set<size_t> dropped;
+  std::vector<std::set<size_t>> dropped(edges.size());
+  std::vector<std::string> why_dropped(edges.size(), "none can do it");
   while (true) {
     std::vector<size_t> chosen;
     choice.buckets.clear();
     for (size_t b = 0; b < edges.size(); ++b) {
       const auto best = std::find_if(rankings[b].begin(), rankings[b].end(),
-                                     [&](size_t i) { return !dropped.contains(i); });
+                                     [&](size_t i) { return !dropped[b].contains(i); });
       if (best == rankings[b].end()) {
         ThrowNoClass(trial->shape(), "no configuration without a split of K gives rows of M = " +
-                                         std::to_string(edges[b]) + " the bits of M = 1");
+                                         std::to_string(edges[b]) + " the bits of M = 1, of " +
+                                         std::to_string(rankings[b].size()) +
+                                         " tried: " + why_dropped[b]);
       }
       chosen.push_back(*best);
       choice.buckets.push_back({edges[b], members[*best]});
@@ -178,7 +195,9 @@ GemmClass ChooseGemmClass(const CublasLt& cublas, int max_m, GemmTrial* trial,
       return choice;
     }
     for (size_t b = 0; b < edges.size(); ++b) {
-      if (!checks[b].holds) dropped.insert(chosen[b]);
+      if (checks[b].holds) continue;
+      dropped[b].insert(chosen[b]);
+      why_dropped[b] = checks[b].why_not;
     }
   }
 }

@@ -11,12 +11,11 @@
 namespace detcheck::cuda {
 namespace {
 
-constexpr size_t kWorkspaceBytes = size_t{64} << 20;
-
 /// A problem and the configuration that the library chose for it.
 struct Plan {
   Plan(const CublasLt& cublas, const GemmShape& shape, int m) : problem(shape, m) {
-    const std::vector<cublasLtMatmulAlgo_t> algos = problem.Heuristics(cublas, kWorkspaceBytes, 1);
+    const std::vector<cublasLtMatmulAlgo_t> algos =
+        problem.Heuristics(cublas, kGemmWorkspaceBytes, 1);
     if (algos.empty()) {
       throw Error(ErrorCode::kUnsupported,
                   GemmName(shape) + ": cuBLASLt has no configuration for M = " + std::to_string(m));
@@ -30,7 +29,7 @@ struct Plan {
 
 class DefaultGemm : public Gemm {
  public:
-  DefaultGemm() : workspace_(kWorkspaceBytes) {}
+  DefaultGemm() : workspace_(kGemmWorkspaceBytes) {}
 
   void Prepare(const GemmShape& shape, int max_m) override {
     PlanFor(shape, 1);
@@ -41,7 +40,7 @@ class DefaultGemm : public Gemm {
            cudaStream_t stream) override {
     Plan& plan = PlanFor(shape, m);
     CheckStatus(plan.problem.Launch(cublas_, plan.algo, x, w, out, workspace_.as<void>(),
-                                    kWorkspaceBytes, stream),
+                                    kGemmWorkspaceBytes, stream),
                 "cublasLtMatmul");
   }
 

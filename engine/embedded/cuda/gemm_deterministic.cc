@@ -26,6 +26,8 @@ int MaxRowsOfCall(const GemmShape& shape, int max_m) {
 
 class DeterministicGemm : public Gemm {
  public:
+  DeterministicGemm() : workspace_(kGemmWorkspaceBytes) {}
+
   void Prepare(const GemmShape& shape, int max_m) override {
     const Stream stream;
     Prepared prepared;
@@ -53,9 +55,10 @@ class DeterministicGemm : public Gemm {
       const int num_rows = std::min(m - row, prepared.max_rows);
       GemmProblem problem(shape, num_rows);
       void* slice = static_cast<std::byte*>(out) + static_cast<size_t>(row) * row_bytes;
-      CheckStatus(problem.Launch(cublas_, prepared.choice.BucketOf(num_rows).algo,
-                                 x + row * shape.k, w, slice, nullptr, 0, stream),
-                  "cublasLtMatmul");
+      CheckStatus(
+          problem.Launch(cublas_, prepared.choice.BucketOf(num_rows).algo, x + row * shape.k, w,
+                         slice, workspace_.as<void>(), kGemmWorkspaceBytes, stream),
+          "cublasLtMatmul");
     }
   }
 
@@ -82,6 +85,7 @@ class DeterministicGemm : public Gemm {
   };
 
   CublasLt cublas_;
+  DeviceBuffer workspace_;
   std::map<GemmShape, Prepared> shapes_;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/embedded/cuda/gemm_trial.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/embedded/cuda/check.h"
 
@@ -35,6 +34,7 @@ GemmTrial::GemmTrial(const CublasLt& cublas, const GemmShape& shape, int max_m, 
       stream_(stream),
       w_stride_(Padded(shape.n * shape.k)),
       num_copies_(NumCopies(w_stride_ * static_cast<int64_t>(sizeof(__nv_bfloat16)))),
+      workspace_(kGemmWorkspaceBytes),
       w_(Elements(num_copies_ * w_stride_, sizeof(__nv_bfloat16))),
       probes_(Elements(kNumProbes * Padded(shape.k), sizeof(__nv_bfloat16))),
       x_(Elements(max_m * shape.k, sizeof(__nv_bfloat16))),
@@ -48,14 +48,15 @@ GemmTrial::GemmTrial(const CublasLt& cublas, const GemmShape& shape, int max_m, 
 
 bool GemmTrial::Usable(const Product& product) const {
   GemmProblem problem(ShapeWith(product.output), product.m);
-  return problem.WorkspaceBytes(cublas_, product.algo) == size_t{0};
+  const std::optional<size_t> bytes = problem.WorkspaceBytes(cublas_, product.algo);
+  return bytes && *bytes <= kGemmWorkspaceBytes;
 }
 
 bool GemmTrial::LaunchOn(const Product& product, const __nv_bfloat16* x, const __nv_bfloat16* w,
                          void* out) {
   GemmProblem problem(ShapeWith(product.output), product.m);
-  const bool taken = problem.Launch(cublas_, product.algo, x, w, out, nullptr, 0, stream_) ==
-                     CUBLAS_STATUS_SUCCESS;
+  const bool taken = problem.Launch(cublas_, product.algo, x, w, out, workspace_.as<void>(),
+                                    kGemmWorkspaceBytes, stream_) == CUBLAS_STATUS_SUCCESS;
   if (!taken) cudaGetLastError();  // A refused launch must not be taken for the next one's error.
   return taken;
 }
@@ -102,7 +103,7 @@ std::vector<uint32_t> GemmTrial::CountDifferences(std::span<const Product> produ
   DETCHECK_CUDA(cudaMemcpyAsync(counts.data(), device_counts.as<void>(), counts_bytes,
                                 cudaMemcpyDeviceToHost, stream_));
   DETCHECK_CUDA(cudaStreamSynchronize(stream_));
-  for (const size_t i : refused) counts[i] = std::numeric_limits<uint32_t>::max();
+  for (const size_t i : refused) counts[i] = kRefused;
   return counts;
 }
 

@@ -30,7 +30,7 @@ class GemmTrial {
     int m = 0;
   };
 
-  /// Whether the library can do it without workspace: partial sums that blocks exchange need some.
+  /// Whether the library can do it.
   bool Usable(const Product& product) const;
 
   /// Queues one product of `m` rows with the next copy of w; there are so many copies that none is
@@ -42,7 +42,8 @@ class GemmTrial {
   bool SetReference(const cublasLtMatmulAlgo_t& algo);
 
   /// Makes each product and counts the elements, of all its rows, whose bits differ from the
-  /// reference rounded to the output type. All elements where the library refuses. Waits.
+  /// reference rounded to the output type; kRefused where the library refuses. Waits.
+  static constexpr uint32_t kRefused = 0xffffffff;
   std::vector<uint32_t> CountDifferences(std::span<const Product> products);
 
  private:
@@ -55,6 +56,7 @@ class GemmTrial {
   int64_t w_stride_;  ///< Elements from one copy of w to the next.
   int num_copies_;
   int next_copy_ = 0;
+  DeviceBuffer workspace_;
   DeviceBuffer w_;
   DeviceBuffer probes_;     ///< [kNumProbes][K padded]
   DeviceBuffer x_;          ///< [max_m][K]
