@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "cli/fixture_choice.h"
-#include "cli/identity.h"
+#include "reports/manifest_fields.h"
 
 namespace detcheck {
 
