@@ -29,6 +29,7 @@ class LargeReports(BinaryCase):
         for seconds in text.split():
             self.assertLess(float(seconds), 3.0)
         size = (self.folder / "a.json").stat().st_size
+        print(f"written: {' s, '.join(text.split())} s")
         for other, expected in (("a.json", 0), ("b.json", 1)):
             code, text, wall, seconds, peak_mb = self.measure(PROGRAM, "diff", "a.json", other)
             self.assertEqual(code, expected, text)
