@@ -32,7 +32,8 @@ class Verdicts(BinaryCase):
         self.assertFalse(request["divergences"][0]["by_control"])
 
     def test_equal_runs_give_equal_bytes(self):
-        for mode in ("single", "batch", "mixed", "prefix", "radix_cache", "p_vs_d", "seeds"):
+        for mode in ("single", "batch", "mixed", "prefix", "radix_cache", "p_vs_d", "seeds",
+                     "history"):
             with self.subTest(mode=mode):
                 parts = []
                 for name in ("a.json", "b.json"):
