@@ -209,7 +209,7 @@ class BadCommandLines(BinaryCase):
             ("single --fixture q99", "--fixture q99: no file"),
             ("single --report none/r.json", "--report none/r.json: no such directory"),
             ("single --report .", r"--report \.: is a directory"),
-            ("single --attention-backend none", "attention backend none: the CPU engine has only"),
+            ("single --attention-backend none", '--attention-backend none: the CPU engine has only "cpu"'),
             ("run", "FILE is required"),
             ("run none.json", r"none\.json: cannot open"),
             ("fixture show short-questions none", "no fixture has the ID none"),
