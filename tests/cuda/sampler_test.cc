@@ -234,8 +234,10 @@ TEST(CudaSampler, FiltersCutThroughTies) {
 TEST(CudaSampler, CandidatesFarBelowTheBest) {
   std::vector<float> row = NormalValues(20000, 1.0, 23);
   row[777] = 500.0f;
-  const SampledToken token = Sample({row}, {Greedy(64)})[0];
-  ExpectLogprob(token.logprob, CpuSample(row, Greedy(64)).logprob, "peaked row");
+  for (const int num_top : {2, 64, 1000}) {
+    const SampledToken token = Sample({row}, {Greedy(num_top)})[0];
+    ExpectLogprob(token.logprob, CpuSample(row, Greedy(num_top)).logprob, "peaked row");
+  }
 }
 
 TEST(CudaSampler, ExtremeTemperaturesSeedsAndPositions) {
@@ -322,11 +324,11 @@ TEST(CudaSampler, RefusesMoreThanItHasRoomFor) {
   const std::vector<RowSampling> two(2);
   EXPECT_THROW(sampler->Sample(logits.data(), two, stream.get()), Error);
   try {
-    sampler->Sample(logits.data(), std::vector<RowSampling>{Greedy(65)}, stream.get());
+    sampler->Sample(logits.data(), std::vector<RowSampling>{Greedy(1001)}, stream.get());
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_STREQ(error.what(), "CUDA: 65 top logprobs: at most 64");
+    EXPECT_STREQ(error.what(), "CUDA: 1001 top logprobs: at most 1000");
   }
   EXPECT_TRUE(sampler->Sample(logits.data(), {}, stream.get()).empty());
   EXPECT_TRUE(sampler->Score(logits.data(), {}, 5, stream.get()).empty());

@@ -12,7 +12,8 @@
 namespace detcheck::cuda {
 
 /// Turns rows of float32 logits on the device into tokens and logprobs. A row's result is a
-/// function of the row and of how it is asked for, and of nothing else.
+/// function of the row and of how it is asked for, and of nothing else. Throws Error(kUnsupported)
+/// for more than 1000 candidates, and Error(kInternal) for more rows than there is room for.
 class Sampler {
  public:
   virtual ~Sampler() = default;

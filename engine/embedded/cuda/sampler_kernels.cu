@@ -5,7 +5,9 @@
 #include "engine/embedded/cuda/sampler_select.cuh"
 
 // Twin in meaning of all kernels here: engine/embedded/cpu/sampler.cc. Weights, noise and
-// logarithms have its bits; sums are of integers (see Mass), where the CPU adds in double.
+// logarithms have its bits; sums are of integers (see Mass), where the CPU adds in double. So a
+// logprob may differ from the CPU's by about 1e-7 (and the last bit of its float32), and top_p may
+// keep a token more or fewer where a prefix comes that near to its share of the sum.
 
 namespace detcheck::cuda {
 namespace {
@@ -198,6 +200,7 @@ __global__ void __launch_bounds__(kSelectThreads) LogprobKernel(const SamplerBat
   const RankedRow ranked = {logits, batch.vocab_size, max, 1.0, kLowestNumber};
   const Rank last = Selection<PrefixSum::kTokens>(ranked, request.num_top, &space).Find();
   GatherFrom(batch, row, last, &space);
+  static_assert(kMaxCandidates <= kSelectThreads && kMaxCandidates <= kListCapacity);
   const int size = space.list_size;
   if (threadIdx.x == 0) result->num_candidates = size;
   if (static_cast<int>(threadIdx.x) >= size) return;

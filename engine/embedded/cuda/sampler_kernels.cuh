@@ -9,8 +9,8 @@
 /// The sampler's launches. All read and write the arrays of one SamplerBatch, in stream order.
 namespace detcheck::cuda {
 
-/// Most candidates of a row.
-constexpr int kMaxCandidates = 64;
+/// Most candidates of a row: what a plan may ask for.
+constexpr int kMaxCandidates = 1000;
 /// Most CTAs that share a row.
 constexpr int kMaxSplits = 64;
 
