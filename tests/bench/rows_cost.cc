@@ -43,6 +43,7 @@ struct Memory {
   DeviceBuffer floats{size_t{1} << 26};  // Gains, and tables of RoPE.
   DeviceBuffer indices{size_t{kMaxRows} * 4};
   DeviceBuffer logits{size_t{kMostLogitRows} * kVocabSize * 4};
+  DeviceBuffer scratch;  ///< Of the digests.
 
   explicit Memory(cudaStream_t stream) {
     for (const DeviceBuffer* buffer : {&a, &b}) {
@@ -163,7 +164,11 @@ void Measure(int rounds) {
   for (const int num_rows : {1, 8, 32, kMostLogitRows}) {
     MeasureSampler(memory, num_rows, rounds, stream.get());
     const double us = TimeCall(
-        [&] { DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, stream.get()); }, 5);
+        [&] {
+          DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, &memory.scratch,
+                     stream.get());
+        },
+        5);
     PrintRow("digest", num_rows, 4.0 * kVocabSize, us);
   }
   const double us = TimeInGraph(

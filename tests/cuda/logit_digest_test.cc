@@ -33,7 +33,9 @@ void ExpectHostDigests(int num_rows, int width) {
   values[count - 1] = -0.0f;
   const DeviceArray<float> rows(values);
   const Stream stream;
-  const std::vector<std::string> digests = DigestRows(rows.data(), num_rows, width, stream.get());
+  DeviceBuffer scratch;
+  const std::vector<std::string> digests =
+      DigestRows(rows.data(), num_rows, width, &scratch, stream.get());
   ASSERT_EQ(digests.size(), static_cast<size_t>(num_rows));
   for (size_t r = 0; r < digests.size(); ++r) {
     ASSERT_EQ(digests[r], HostDigest(values.data() + r * static_cast<size_t>(width), width))
@@ -60,7 +62,8 @@ TEST(CudaLogitDigest, HostDigestsOfAVocabulary) {
 
 TEST(CudaLogitDigest, NothingForNoRows) {
   const Stream stream;
-  EXPECT_TRUE(DigestRows(nullptr, 0, 10, stream.get()).empty());
+  DeviceBuffer scratch;
+  EXPECT_TRUE(DigestRows(nullptr, 0, 10, &scratch, stream.get()).empty());
 }
 
 }  // namespace

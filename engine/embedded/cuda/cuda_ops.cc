@@ -312,7 +312,8 @@ std::vector<TokenLogprob> CudaOps::Score(std::span<const TokenId> targets, int n
 }
 
 std::vector<std::string> CudaOps::LogitDigests() {
-  return DigestRows(logits_.as<float>(), num_logit_rows_, config_.vocab_size, stream_.get());
+  return DigestRows(logits_.as<float>(), num_logit_rows_, config_.vocab_size, &digest_scratch_,
+                    stream_.get());
 }
 
 }  // namespace detcheck::cuda

@@ -80,8 +80,9 @@ class CudaOps : public Ops {
   Rope rope_;
   DecodeGraphs graphs_;
 
-  DeviceBuffer gate_up_;   ///< [rows, 2F]
-  DeviceBuffer logits_;    ///< [max_logit_rows, V] float32
+  DeviceBuffer gate_up_;  ///< [rows, 2F]
+  DeviceBuffer logits_;   ///< [max_logit_rows, V] float32
+  DeviceBuffer digest_scratch_;
   DeviceBuffer kv_cache_;  ///< [layer][k, v][G][slots][E]
   int64_t num_slots_ = 0;  ///< One more than asked for: the last takes what padding rows write.
 

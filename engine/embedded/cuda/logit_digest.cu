@@ -130,18 +130,19 @@ std::string Hex(const uint32_t* words) {
 }  // namespace
 
 std::vector<std::string> DigestRows(const float* rows, int num_rows, int width,
-                                    cudaStream_t stream) {
+                                    DeviceBuffer* scratch, cudaStream_t stream) {
   if (num_rows == 0) return {};
   std::vector<uint32_t> words(static_cast<size_t>(num_rows) * kDigestWords);
   const size_t num_bytes = words.size() * sizeof(uint32_t);
-  const DeviceBuffer digests(num_bytes);
   const int num_pieces = (width + kDigestPieceLen - 1) / kDigestPieceLen;
-  const DeviceBuffer pieces(num_bytes * static_cast<size_t>(num_pieces));
-  Digest(rows, num_rows, width, kDigestPieceLen, pieces.as<uint32_t>(), stream);
+  const size_t scratch_bytes = num_bytes * (1 + static_cast<size_t>(num_pieces));
+  if (scratch->num_bytes() < scratch_bytes) *scratch = DeviceBuffer(scratch_bytes);
+  auto* digests = scratch->as<uint32_t>();
+  uint32_t* pieces = digests + words.size();
+  Digest(rows, num_rows, width, kDigestPieceLen, pieces, stream);
   const int list_len = num_pieces * kDigestWords;
-  Digest(pieces.as<float>(), num_rows, list_len, list_len, digests.as<uint32_t>(), stream);
-  DETCHECK_CUDA(cudaMemcpyAsync(words.data(), digests.as<uint32_t>(), num_bytes,
-                                cudaMemcpyDeviceToHost, stream));
+  Digest(reinterpret_cast<const float*>(pieces), num_rows, list_len, list_len, digests, stream);
+  DETCHECK_CUDA(cudaMemcpyAsync(words.data(), digests, num_bytes, cudaMemcpyDeviceToHost, stream));
   DETCHECK_CUDA(cudaStreamSynchronize(stream));
   std::vector<std::string> result;
   for (int r = 0; r < num_rows; ++r) result.push_back(Hex(words.data() + r * kDigestWords));
