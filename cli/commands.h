@@ -17,6 +17,7 @@ ExitStatus ManifestCommand(const Options& options);
 ExitStatus ShowCommand(const Options& options);
 ExitStatus GateCommand(const Options& options);
 ExitStatus DiffCommand(const Options& options);
+ExitStatus SupportCommand(const Options& options);
 ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

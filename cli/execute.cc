@@ -16,6 +16,7 @@
 #include "cli/renderings.h"
 #include "cli/resume.h"
 #include "cli/runner.h"
+#include "cli/support_files.h"
 #include "reports/console.h"
 #include "reports/diff.h"
 #include "reports/manifest_fields.h"
@@ -86,6 +87,7 @@ ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFile
   report.run.started_utc = UtcNow();
   report.harness = HarnessManifest(options.arguments);
   report.subject = target->description.subject;
+  report.support = SupportOf(report.subject, plan);
   report.facts = target->description.facts;
   report.plan = plan;
   Resumption todo = WhatToRun(plan, IdentityDigest(report.subject), options, files);

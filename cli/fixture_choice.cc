@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/data_folder.h"
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "fixtures/file_io.h"
@@ -82,11 +83,7 @@ void RequireSubjects(const ChosenFixtures& chosen) {
 }  // namespace
 
 std::string SetsDir() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path installed = program.parent_path() / ".." / "share" / "detcheck" / "sets";
-  if (fs::is_directory(installed, ignored)) return installed.lexically_normal().string();
-  return DETCHECK_SETS_DIR;
+  return DataFolder("sets");
 }
 
 std::string EditionFor(const std::string& model) {

@@ -27,6 +27,8 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
       return FixtureCheckCommand(options);
     case Command::kManifest:
       return ManifestCommand(options);
+    case Command::kSupport:
+      return SupportCommand(options);
     case Command::kShow:
       return ShowCommand(options);
     case Command::kGate:

@@ -10,6 +10,7 @@
 
 #include "cli/number.h"
 #include "cli/option_adder.h"
+#include "cli/support_options.h"
 #include "cli/version.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
@@ -199,6 +200,7 @@ class Parser {
     AddRun();
     AddFixture();
     AddManifest();
+    AddSupport();
     AddShow();
     AddGate();
     AddDiff();
@@ -307,6 +309,12 @@ class Parser {
     AddTargetOptions(add, &options_->target);
     add->BeginGroup("Output", OptionAdder::Noted::kNo);
     add->Flag("--json", "as JSON", [=, this] { options_->json = true; });
+  }
+
+  void AddSupport() {
+    OptionAdder* add = Begin(&app_, "support", "what engines document of determinism",
+                             [=, this] { Choose(Command::kSupport, "support"); });
+    AddSupportOptions(add, &options_->support);
   }
 
   void AddShow() {

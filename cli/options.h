@@ -5,6 +5,7 @@
 
 #include "cli/renderings.h"
 #include "cli/runner.h"
+#include "cli/support_options.h"
 #include "engine/factory.h"
 #include "fixtures/modes/modes.h"
 
@@ -17,6 +18,7 @@ enum class Command {
   kFixtureShow,
   kFixtureCheck,
   kManifest,
+  kSupport,
   kShow,
   kGate,
   kDiff,
@@ -58,6 +60,7 @@ struct Options {
   std::vector<std::string> files;        ///< kFixtureCheck: likewise. kGate, kDiff: reports.
   std::string fixture_id;                ///< kFixtureShow; empty: the whole set.
   bool json = false;                     ///< kManifest.
+  SupportQuery support;                  ///< kSupport.
   std::string baseline;                  ///< kGate; empty: none.
   bool annotations = false;              ///< kGate.
   bool allow_different_prompts = false;   ///< kDiff.

@@ -198,6 +198,9 @@ std::string RenderConsole(const Report& report, bool color) {
     text += ModeView(report, mode, paint).Render();
   }
   text += Scope(report, paint);
+  if (report.support) {
+    text += fmt::format("Documentation: {}\n", Printable(SupportInWords(*report.support)));
+  }
   text += Reasons(report.judgement.reasons, "  ");
   text += fmt::format("{} {}: {}\n", paint.Bold("Verdict:"), paint.Of(report.judgement.verdict),
                       Meaning(report.judgement.verdict));

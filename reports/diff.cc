@@ -17,18 +17,21 @@ namespace {
 
 // Of the harness: what answers can depend on where the engine is part of it, and else only what was
 // asked for.
-constexpr std::array<std::string_view, 9> kOfTheEngine = {"detcheck.version",
-                                                          "detcheck.git_revision",
-                                                          "detcheck.git_dirty",
-                                                          "compiler",
-                                                          "build_type",
-                                                          "libc",
-                                                          "machine",
-                                                          "cpu.model",
-                                                          "arguments"};
+constexpr std::array<std::string_view, 11> kOfTheEngine = {"detcheck.version",
+                                                           "detcheck.git_revision",
+                                                           "detcheck.git_dirty",
+                                                           "compiler",
+                                                           "build_type",
+                                                           "libc",
+                                                           "machine",
+                                                           "cpu.model",
+                                                           "cpu.flags",
+                                                           "library.loaded",
+                                                           "arguments"};
 
 bool CanExplain(const Report& report, const std::string& harness_field) {
   if (ValueOf(report.subject, "engine.name").starts_with("detcheck-")) {
+    if (harness_field.starts_with("env.")) return true;
     return std::find(kOfTheEngine.begin(), kOfTheEngine.end(), harness_field) != kOfTheEngine.end();
   }
   return harness_field == "arguments";

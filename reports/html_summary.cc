@@ -154,6 +154,7 @@ void AppendFacts(const Report& report, HtmlText* html) {
   fact("Engine", EngineOf(report));
   fact("Model", ModelOf(report));
   fact("Device", DeviceOf(report));
+  if (report.support) fact("Documentation", SupportInWords(*report.support));
   fact("Criterion", ToString(report.plan.criterion.kind) + ", declared before the run");
   fact("Started", report.run.started_utc);
   fact("Took", fmt::format("{:.1f} s", report.run.duration_s));

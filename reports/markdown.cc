@@ -123,6 +123,9 @@ void AddScope(const Report& report, Summary* summary) {
     summary->Add(fmt::format("- not tested: {}\n", Phrase(what)));
   }
   for (const std::string& note : report.judgement.notes) summary->Add("- " + Phrase(note) + "\n");
+  if (report.support) {
+    summary->Add(fmt::format("- documentation: {}\n", Phrase(SupportInWords(*report.support))));
+  }
   summary->Add(
       "- holds for the engine, model, settings and device of this run, and no other\n\n"
       "| tested | value |\n| --- | --- |\n");

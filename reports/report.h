@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/backend.h"
 #include "fixtures/plan.h"
 #include "reports/judgement.h"
+#include "reports/support.h"
 #include "reports/transcript.h"
 
 namespace detcheck {
@@ -23,6 +25,9 @@ struct Report {
   Manifest harness;
   Manifest subject;
   TargetFacts facts;
+  /// What the engine's documentation says of the subject's combination; absent in reports of
+  /// versions that did not look it up.
+  std::optional<SupportFinding> support;
   Plan plan;
   Transcript transcript;
   Judgement judgement;

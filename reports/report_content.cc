@@ -8,6 +8,7 @@
 #include "reports/manifest_json.h"
 #include "reports/packed_logprobs.h"
 #include "reports/record_json.h"
+#include "reports/support_json.h"
 
 namespace detcheck {
 namespace {
@@ -156,6 +157,9 @@ ReportContent::ReportContent(const Report& report)
           JsonOf([&](JsonText* json) { WriteJudgement(report.judgement, report.plan, json); })),
       plan_(PlanToJson(report.plan)),
       subject_(JsonOf([&](JsonText* json) { WriteManifest(report.subject, json); })) {
+  if (report.support) {
+    support_ = JsonOf([&](JsonText* json) { WriteSupport(*report.support, json); });
+  }
   TranscriptWriting writing;
   transcript_ = JsonOf([&](JsonText* json) { writing.Write(report.transcript, json); });
   logprobs_ = writing.logprobs().Take();
@@ -163,9 +167,9 @@ ReportContent::ReportContent(const Report& report)
 }
 
 const std::vector<std::string_view>& ReportContent::Names() {
-  static const std::vector<std::string_view> kNames = {"facts",    "harness", "judgement",
-                                                       "logprobs", "outputs", "plan",
-                                                       "schema",   "subject", "transcript"};
+  static const std::vector<std::string_view> kNames = {
+      "facts", "harness", "judgement", "logprobs", "outputs",
+      "plan",  "schema",  "subject",   "support",  "transcript"};
   return kNames;
 }
 
@@ -178,6 +182,7 @@ void ReportContent::Write(std::string_view name,
   if (name == "outputs") return WriteList(outputs_, take);
   if (name == "plan") return take(plan_);
   if (name == "subject") return take(subject_);
+  if (name == "support") return take(support_);
   if (name == "transcript") return take(transcript_);
   take("\"" + std::string(kReportSchema) + "\"");
 }
@@ -186,6 +191,7 @@ std::string ReportContent::Digest() const {
   Sha256 sha256;
   const auto take = [&](std::string_view piece) { sha256.Update(piece); };
   for (const std::string_view name : Names()) {
+    if (!Has(name)) continue;
     take(name == Names().front() ? "{\"" : ",\"");
     take(name);
     take("\":");

@@ -18,13 +18,15 @@ class ReportContent {
  public:
   explicit ReportContent(const Report& report);
 
-  /// Names of the parts, alphabetically.
+  /// Names of the parts, alphabetically. "support" is not in every report.
   static const std::vector<std::string_view>& Names();
+
+  bool Has(std::string_view name) const { return name != "support" || !support_.empty(); }
 
   /// Hands the JSON text of the part `name` to `take`, piece by piece.
   void Write(std::string_view name, const std::function<void(std::string_view)>& take) const;
 
-  /// SHA-256 of the canonical JSON of an object that has all the parts and nothing else.
+  /// SHA-256 of the canonical JSON of an object that has the parts and nothing else.
   std::string Digest() const;
 
   /// Bytes of all parts together, about.
@@ -38,6 +40,7 @@ class ReportContent {
   std::vector<std::string> outputs_;   // Each distinct output once.
   std::string plan_;
   std::string subject_;
+  std::string support_;  // Empty: there is none.
   std::string transcript_;
 };
 

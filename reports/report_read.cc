@@ -18,6 +18,7 @@
 #include "reports/record_json.h"
 #include "reports/report.h"
 #include "reports/report_content.h"
+#include "reports/support_json.h"
 
 namespace detcheck {
 namespace {
@@ -166,12 +167,13 @@ Report ReadParts(const JsonDocument& document, std::string* digest) {
   const JsonValue root = document.Root();
   root.CheckSchema(kReportSchema);
   root.CheckFields({"content_sha256", "facts", "harness", "judgement", "logprobs", "outputs",
-                    "plan", "run", "schema", "subject", "timings", "transcript"});
+                    "plan", "run", "schema", "subject", "support", "timings", "transcript"});
   *digest = root.At("content_sha256").String();
   Report report;
   report.run = ReadRun(root.At("run"));
   report.harness = ReadManifest(root.At("harness"));
   report.subject = ReadManifest(root.At("subject"));
+  if (const auto support = root.Find("support")) report.support = ReadSupport(*support);
   report.facts = ReadFacts(root.At("facts"));
   report.plan = ReadPlanOf(document);
   report.transcript = TranscriptReading(root, report.plan).Read(root.At("transcript"));
@@ -221,6 +223,7 @@ std::string DigestOfText(std::string_view json) {
   Sha256 sha256;
   for (const std::string_view name : ReportContent::Names()) {
     const auto it = parts.find(name);
+    if (it == parts.end() && name == "support") continue;
     if (it == parts.end()) return "";
     sha256.Update(name == ReportContent::Names().front() ? "{\"" : ",\"");
     sha256.Update(name);

@@ -12,8 +12,9 @@ namespace detcheck {
 namespace {
 
 // What a reader looks for first comes first.
-constexpr std::array<std::string_view, 8> kFileOrder = {
-    "judgement", "subject", "harness", "facts", "plan", "transcript", "outputs", "logprobs"};
+constexpr std::array<std::string_view, 9> kFileOrder = {"judgement",  "subject", "support",
+                                                        "harness",    "facts",   "plan",
+                                                        "transcript", "outputs", "logprobs"};
 
 std::string RunJson(const RunFacts& run) {
   JsonText json;
@@ -66,6 +67,7 @@ std::string ReportToJson(const Report& report) {
   begin("run");
   take(RunJson(report.run));
   for (const std::string_view name : kFileOrder) {
+    if (!content.Has(name)) continue;
     begin(name);
     content.Write(name, take);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/embedded/embedded_support.h"
 #include "engine/embedded/synthetic_text.h"
 #include "engine/embedded/weights_dtype.h"
 
@@ -80,30 +81,13 @@ bool EmbeddedBackend::synthetic() const {
 }
 
 TargetFacts EmbeddedBackend::Facts() {
-  const Capabilities capabilities{.ids_in = true,
-                                  .ids_out = true,
-                                  .logprobs = true,
-                                  .top_ids = true,
-                                  .prompt_logprobs = true,
-                                  .seed = true,
-                                  .ignore_eos = true,
-                                  .stream = false,
-                                  .abort = true,
-                                  .engine_step_release = true,
-                                  .cached_tokens = true,
-                                  .cache_bypass = true,
-                                  .flush = true,
-                                  .restart = true,
-                                  .batch_witness = true,
-                                  .text = synthetic(),
-                                  .prefix_cache = options_.radix_cache};
   return {.page_size = options_.page_size,
           .chunk_size = options_.chunked_prefill_size,
           .max_running_requests = options_.max_running_requests,
           .kv_pool_tokens = engine().kv_pool_tokens(),
           .context_len = engine().config().context_len,
           .vocab_size = engine().config().vocab_size,
-          .capabilities = capabilities};
+          .capabilities = EmbeddedCapabilities(options_)};
 }
 
 Manifest EmbeddedBackend::Subject() {

@@ -122,6 +122,25 @@ TEST(Options, OtherCommands) {
   EXPECT_TRUE(Parse("manifest --json").json);
 }
 
+TEST(Options, SupportLooksUpWhatIsDeclared) {
+  const Options table = Parse("support --engine-name sglang --engine-version 0.5.6");
+  EXPECT_EQ(table.command, Command::kSupport);
+  EXPECT_FALSE(table.support.is_combination);
+  const SupportQuery query =
+      Parse("support --engine-name vllm --radix-cache off --tp-size 2 --default-mode --json")
+          .support;
+  EXPECT_TRUE(query.is_combination);
+  EXPECT_FALSE(query.non_greedy);
+  EXPECT_TRUE(query.json);
+  std::string fields;
+  for (const ManifestField& field : query.declared) {
+    EXPECT_EQ(field.source, FieldSource::kDeclared);
+    fields += field.name + '=' + field.value + ' ';
+  }
+  EXPECT_EQ(fields,
+            "engine.name=vllm engine.radix_cache=off parallelism.tp_size=2 engine.mode=default ");
+}
+
 TEST(Options, CommandsOnReports) {
   const Options show = Parse("show r.json --junit a --markdown b --html c --color always");
   EXPECT_EQ(show.command, Command::kShow);
@@ -178,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
             "frob",
             "frob: no such command; there are single, batch, mixed, prefix, radix_cache, p_vs_d, "
             "seeds, history, all, "
-            "run, fixture, manifest, show, gate, diff, replay"},
+            "run, fixture, manifest, support, show, gate, diff, replay"},
         BadLine{"single --frob",
                 "The following argument was not expected: --frob; see detcheck --help"},
         BadLine{"single extra",

@@ -245,6 +245,45 @@ TEST(Runner, NoStepBeginsAfterTheBudget) {
   EXPECT_THAT(run.transcript.records, SizeIs(2));
 }
 
+/// Tells a path and who asked wherever it can.
+class TalkativeBackend : public FakeBackend {
+ public:
+  TalkativeBackend() : FakeBackend(FakeOptions{}) {}
+
+  BatchResult Complete(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                       const TokenCallback& on_token) override {
+    if (++num_calls_ == 1) throw Error(ErrorCode::kTarget, "https://alice:key@host/v1: refused");
+    BatchResult result = FakeBackend::Complete(items, stop, on_token);
+    result.completions[0].error = "cannot open /home/alice/model/tokenizer.json";
+    return result;
+  }
+  FlushResult Flush() override { return {false, "see /var/log/alice/server.log"}; }
+
+ private:
+  int num_calls_ = 0;
+};
+
+TEST(Runner, PathsOfWhatTheTargetSaysAreCut) {
+  SmallPlan small;
+  small.Add(StepKind::kFlush);
+  small.AddBatch(1);
+  TalkativeBackend backend;
+  RunnerSettings settings;
+  settings.step_attempts = 2;
+  const TestRun run = RunPlan(small.plan, &backend, settings);
+  std::string said;
+  for (const StepRecord& record : run.transcript.records) {
+    said += record.detail + '|' + record.error.value_or("") + '|' + record.voided.value_or("");
+    for (const Completion& completion : record.completions) said += completion.error + '|';
+  }
+  EXPECT_THAT(said, HasSubstr("see server.log"));
+  EXPECT_THAT(said, HasSubstr("refused"));
+  EXPECT_THAT(said, HasSubstr("cannot open tokenizer.json"));
+  for (const char* secret : {"alice", "key", "host", "/"}) {
+    EXPECT_THAT(said, testing::Not(HasSubstr(secret)));
+  }
+}
+
 TEST(Runner, ATargetThatChangesIsSeen) {
   SmallPlan small;
   small.AddBatch(1);

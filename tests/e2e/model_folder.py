@@ -37,10 +37,10 @@ SHAPES = {
 }
 
 
-def tensors():
+def tensors(shapes=SHAPES):
     """Header entries and the bytes that they point into."""
     header, data = {}, b""
-    for name, shape in SHAPES.items():
+    for name, shape in shapes.items():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
         values = [((i * 2654435761) % 1000) / 5000.0 - 0.1 for i in range(count)]
         content = struct.pack(f"<{count}f", *values)
@@ -56,3 +56,12 @@ def tensors():
 def safetensors(header, data, header_len=None):
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text) if header_len is None else header_len) + text + data
+
+
+def write_model(folder):
+    """A directory that runs, with room for the shipped fixtures."""
+    folder.mkdir(parents=True)
+    sizes = {"vocab_size": 32000, "max_position_embeddings": 4096}
+    (folder / "config.json").write_text(json.dumps({**CONFIG, **sizes}))
+    shapes = {**SHAPES, "model.embed_tokens.weight": [32000, 32]}
+    (folder / "model.safetensors").write_bytes(safetensors(*tensors(shapes)))

@@ -41,6 +41,15 @@ TEST(Diff, ManifestsAreSplitByWhatTheyCanExplain) {
                                           "  kernel: not known -> 'Linux 6'\n"));
 }
 
+TEST(Diff, TheEnvironmentCanExplainWhereTheEngineIsPartOfDetcheck) {
+  Report a = Steady(kAnswer);
+  Report b = a;
+  b.harness.push_back({"env.OMP_NUM_THREADS", "4", FieldSource::kObserved});
+  EXPECT_THAT(RenderDiff(DiffReports(a, b)), HasSubstr("Informational changes\n  env.OMP"));
+  a.subject[0].value = b.subject[0].value = "detcheck-cpu";
+  EXPECT_THAT(RenderDiff(DiffReports(a, b)), HasSubstr("can explain others\n  env.OMP"));
+}
+
 TEST(Diff, TokensDiffer) {
   const ReportDiff diff = DiffReports(Steady(kAnswer), Steady(Says({1, 2, 3, 9, 5, 6, 7, 8})));
   EXPECT_TRUE(diff.Differ());

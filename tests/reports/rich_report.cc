@@ -2,6 +2,28 @@
 
 namespace detcheck {
 
+namespace {
+
+SupportFinding RichSupport() {
+  SupportFinding finding;
+  finding.engine = "e";
+  finding.version = "1.5";
+  finding.attention_backend = "fa";
+  finding.releases = "1.0 and later";
+  finding.answer = SupportAnswer::kDocumentedUnsupported;
+  finding.reason = "radix_cache";
+  finding.features = {{"radix_cache", FeatureUse::kOn, SupportAnswer::kDocumentedUnsupported,
+                       {"guide"}, "not yet"},
+                      {"cuda_graph", FeatureUse::kUnknown, SupportAnswer::kUndocumented, {}, ""},
+                      {"chunked_prefill", FeatureUse::kOff, SupportAnswer::kDocumented,
+                       {"guide", "test"}, ""}};
+  finding.sources = {{"guide", "Guide, 1.0", "https://example.com", "2026-01-31", ""},
+                     {"test", "a test", "", "", "Suite.Name"}};
+  return finding;
+}
+
+}  // namespace
+
 Report ReportOf(const RunBuilder& run) {
   Report report;
   report.run = {"2026-11-29T12:00:00Z", 12.5, false, 0};
@@ -38,7 +60,9 @@ Report RichReport() {
   run.plan().not_tested.push_back("cold");
   run.transcript().ended_early = "target lost";
   run.transcript().complete = false;
-  return ReportOf(run);
+  Report report = ReportOf(run);
+  report.support = RichSupport();
+  return report;
 }
 
 }  // namespace detcheck

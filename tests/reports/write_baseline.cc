@@ -8,13 +8,15 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kDropped = {"detcheck.git_revision",
+constexpr std::array<std::string_view, 14> kDropped = {"detcheck.git_revision",
                                                        "detcheck.git_dirty",
                                                        "os",
                                                        "kernel",
                                                        "machine",
                                                        "cpu.model",
                                                        "cpu.count",
+                                                       "cpu.flags",
+                                                       "library.loaded",
                                                        "libc",
                                                        "compiler",
                                                        "device.cpu_model",
@@ -22,6 +24,9 @@ constexpr std::array<std::string_view, 12> kDropped = {"detcheck.git_revision",
                                                        "device.threads"};
 
 void Drop(detcheck::Manifest* manifest) {
+  std::erase_if(*manifest, [](const detcheck::ManifestField& field) {
+    return field.name.starts_with("env.");
+  });
   for (detcheck::ManifestField& field : *manifest) {
     for (const std::string_view name : kDropped) {
       if (field.name == name) field = {field.name, "", detcheck::FieldSource::kUnknown};
