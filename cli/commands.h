@@ -10,7 +10,7 @@ namespace detcheck {
 // One function for each command; each prints its result on stdout. All throw Error.
 
 ExitStatus RunModesCommand(const Options& options, const std::atomic<bool>& stop);
-ExitStatus RunPlanCommand(const Options& options, const std::atomic<bool>& stop);
+ExitStatus RunFileCommand(const Options& options, const std::atomic<bool>& stop);
 ExitStatus FixtureShowCommand(const Options& options);
 ExitStatus FixtureCheckCommand(const Options& options);
 ExitStatus ManifestCommand(const Options& options);

@@ -17,6 +17,7 @@
 #include "cli/resume.h"
 #include "cli/runner.h"
 #include "cli/support_files.h"
+#include "fixtures/file_io.h"
 #include "reports/console.h"
 #include "reports/diff.h"
 #include "reports/manifest_fields.h"
@@ -46,8 +47,13 @@ Resumption WhatToRun(const Plan& plan, const std::string& identity, const Option
   return fresh;
 }
 
-void PrintBeginning(const Target& target, const RunFacts& run, const Options& options) {
+void PrintBeginning(const Target& target, const Report& report, const Options& options) {
   if (options.quiet) return;
+  const RunFacts& run = report.run;
+  if (report.plan.criterion.kind == CriterionKind::kCommand) {
+    PrintNote("criterion: runs for each distinct text: " + OneLine(report.plan.criterion.argument) +
+              '\n');
+  }
   if (!target.choice.empty()) PrintNote(target.choice + '\n');
   PrintNote(target.description.engine + '\n');
   if (run.resumed_records > 0) {
@@ -80,9 +86,8 @@ bool Differs(const Report& recorded, const Report& report, const Options& option
 
 }  // namespace
 
-ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
-                       const Options& options, const std::atomic<bool>& stop,
-                       const Report* recorded) {
+ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Target* target, RunFiles* files,
+                       const Options& options, const std::atomic<bool>& stop) {
   Report report;
   report.run.started_utc = UtcNow();
   report.harness = HarnessManifest(options.arguments);
@@ -90,9 +95,10 @@ ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFile
   report.support = SupportOf(report.subject, plan);
   report.facts = target->description.facts;
   report.plan = plan;
+  if (inputs.protocol != nullptr) report.protocol = *inputs.protocol;
   Resumption todo = WhatToRun(plan, IdentityDigest(report.subject), options, files);
   report.run.resumed_records = static_cast<int>(todo.transcript.records.size());
-  PrintBeginning(*target, report.run, options);
+  PrintBeginning(*target, report, options);
 
   const auto began = std::chrono::steady_clock::now();
   const RunEnd end = RunWithProgress(plan, target->backend.get(), options, stop, files, &todo);
@@ -100,14 +106,15 @@ ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFile
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   report.run.interrupted = end == RunEnd::kInterrupted;
   report.transcript = std::move(todo.transcript);
-  report.judgement = Judge(report.plan, report.transcript);
+  report.texts = CheckTexts(report.plan, report.transcript, inputs.check);
+  JudgeReport(&report);
 
   files->End(report, end != RunEnd::kComplete);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   PrintEnd(end, report.transcript.ended_early, options);
-  ExitStatus outcome = OutcomeOf(report.judgement, end, all_modes, options.allowed,
-                                 ClaimsDecodeAsPrefill(report.subject));
-  if (recorded != nullptr && end == RunEnd::kComplete && Differs(*recorded, report, options)) {
+  ExitStatus outcome = OutcomeOf(report.judgement, end, options.allowed);
+  if (inputs.recorded != nullptr && end == RunEnd::kComplete &&
+      Differs(*inputs.recorded, report, options)) {
     outcome = ExitStatus::kDivergence;
   }
   if (WriteRenderings(report, options.renderings)) return outcome;

@@ -9,6 +9,8 @@
 #include "cli/run_files.h"
 #include "engine/backend.h"
 #include "fixtures/plan.h"
+#include "fixtures/protocol.h"
+#include "reports/criteria/text_check.h"
 #include "reports/manifest_fields.h"
 #include "reports/report.h"
 
@@ -26,11 +28,16 @@ struct Target {
   Description description;
 };
 
-/// Runs a plan on a target, judges what was answered, writes the report and prints the result.
-/// `all_modes`: the plan's modes were not asked for one by one. With `recorded`, an earlier report
-/// of the plan, it also says what differs from that, and a difference is a divergence.
-ExitStatus ExecutePlan(const Plan& plan, bool all_modes, Target* target, RunFiles* files,
-                       const Options& options, const std::atomic<bool>& stop,
-                       const Report* recorded = nullptr);
+/// What a run has beside its plan.
+struct RunInputs {
+  TextCheck* check = nullptr;          ///< Of the plan's criterion; null where that needs none.
+  const Protocol* protocol = nullptr;  ///< That the plan was made from.
+  const Report* recorded = nullptr;    ///< An earlier report of the plan.
+};
+
+/// Runs a plan on a target, judges what was answered, writes the report and prints the result. With
+/// a recorded report it also says what differs from that, and a difference is a divergence.
+ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Target* target, RunFiles* files,
+                       const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

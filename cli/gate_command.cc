@@ -10,12 +10,14 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/print.h"
+#include "cli/protocol_file.h"
 #include "cli/renderings.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
 #include "reports/annotations.h"
 #include "reports/console_words.h"
 #include "reports/gate_baseline.h"
+#include "reports/gate_protocol.h"
 #include "reports/junit.h"
 #include "reports/markdown.h"
 #include "reports/report.h"
@@ -51,20 +53,10 @@ Verdict VerdictOf(ExitStatus status) {
   return Verdict::kError;
 }
 
-// Whether the run asked for one mode by its name, so that `unsupported` counts.
-bool IsNamed(const Report& report) {
-  for (const ManifestField& field : report.harness) {
-    if (field.name != "arguments") continue;
-    return ParseMode(field.value.substr(0, field.value.find(' '))).has_value();
-  }
-  return true;
-}
-
 Verdict VerdictOf(const Report& report, const std::vector<AllowedInconclusive>& allowed) {
   const bool is_lost = report.transcript.ended_early.starts_with("target lost");
   const RunEnd end = is_lost ? RunEnd::kTargetLost : RunEnd::kComplete;
-  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, end, !IsNamed(report), allowed,
-                                              ClaimsDecodeAsPrefill(report.subject)));
+  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, end, allowed));
   const bool is_unsupported = report.judgement.verdict == Verdict::kUnsupported;
   return verdict == Verdict::kInconclusive && is_unsupported ? Verdict::kUnsupported : verdict;
 }
@@ -75,8 +67,8 @@ std::string LinesOf(const std::string& label, const std::vector<GateSuite>& suit
   for (const GateSuite& suite : suites) {
     for (const GateCase& one : suite.cases) {
       if (one.verdict == Verdict::kPass) continue;
-      text += fmt::format("  {}: {}: {}: {}\n", suite.name, one.name, ToString(one.verdict),
-                          one.message);
+      text +=
+          fmt::format("  {}: {}: {}: {}\n", suite.name, one.name, VerdictInWords(one), one.message);
     }
   }
   return text;
@@ -124,10 +116,16 @@ ExitStatus GateCommand(const Options& options) {
   }
   std::optional<Report> baseline;
   if (!options.baseline.empty()) baseline = ReadReport(options.baseline);
+  std::optional<Protocol> protocol;
+  if (!options.protocol.empty()) {
+    protocol = OpenProtocol(ReadFile(options.protocol), options.protocol);
+  }
   const std::vector<std::string> labels = LabelsOf(options.files);
   Gate gate;
   for (size_t i = 0; i < options.files.size(); ++i) {
-    Add(ReadReport(options.files[i]), labels[i], baseline, options, &gate);
+    const Report report = ReadReport(options.files[i]);
+    RequireProtocol(report, options.files[i], protocol ? &*protocol : nullptr);
+    Add(report, labels[i], baseline, options, &gate);
   }
   if (!options.quiet) PrintResult(gate.lines);
   if (options.annotations) PrintResult(RenderAnnotations(gate.suites));

@@ -20,7 +20,7 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
     case Command::kModes:
       return RunModesCommand(options, stop);
     case Command::kRun:
-      return RunPlanCommand(options, stop);
+      return RunFileCommand(options, stop);
     case Command::kFixtureShow:
       return FixtureShowCommand(options);
     case Command::kFixtureCheck:

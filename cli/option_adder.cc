@@ -28,11 +28,11 @@ void OptionAdder::Note(Noted noted, const std::string& name, const std::string& 
 }
 
 void OptionAdder::Value(const std::string& name, const std::string& type,
-                        const std::string& default_text, const std::string& help,
-                        const Setter& set) {
-  const auto take = [this, noted = noted_, name, set](const std::string& text) {
+                        const std::string& default_text, const std::string& help, const Setter& set,
+                        const Shown& shown) {
+  const auto take = [this, noted = noted_, name, set, shown](const std::string& text) {
     RequireText(name, text);
-    Note(noted, name, text);
+    Note(noted, name, shown ? shown(text) : text);
     set(text);
   };
   app_->add_option_function<std::string>(name, take, WithDefault(help, default_text))

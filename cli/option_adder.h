@@ -18,6 +18,8 @@ namespace detcheck {
 class OptionAdder {
  public:
   using Setter = std::function<void(const std::string& text)>;
+  /// What the manifest gets of a value.
+  using Shown = std::function<std::string(const std::string& text)>;
   /// Words of the command line and what each stands for.
   template <typename T>
   using Words = std::vector<std::pair<std::string, T>>;
@@ -35,7 +37,7 @@ class OptionAdder {
 
   /// `default_text` is for the help; empty: there is none.
   void Value(const std::string& name, const std::string& type, const std::string& default_text,
-             const std::string& help, const Setter& set);
+             const std::string& help, const Setter& set, const Shown& shown = nullptr);
   /// As Value; the manifest gets the base name only.
   void Path(const std::string& name, const std::string& type, const std::string& default_text,
             const std::string& help, const Setter& set);

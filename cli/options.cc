@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 
 #include "cli/number.h"
 #include "cli/option_adder.h"
+#include "cli/plan_options.h"
 #include "cli/support_options.h"
 #include "cli/version.h"
 #include "engine/base/error.h"
@@ -19,16 +19,16 @@ namespace detcheck {
 namespace {
 
 constexpr int64_t kMostTokens = 1 << 24;
-constexpr double kNoLimit = std::numeric_limits<double>::max();
 
 void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
   add->Path(
       "--model", "DIR|synthetic:NAME", engine->model,
-      "Hugging Face directory, or synthetic:tiny,\nsynthetic:tiny-qwen3, synthetic:qwen3-0.6b",
+      "Hugging Face directory, or synthetic: tiny, tiny-qwen3,\nqwen3-0.6b, qwen3-8b, llama-3.1-8b",
       [=](const std::string& text) { engine->model = text; });
   add->Flag("--enable-deterministic-inference", "the engine's deterministic mode; off without it",
             [=] { engine->deterministic = true; });
-  add->Value("--attention-backend", "NAME", engine->attention_backend, "attention kernels",
+  add->Value("--attention-backend", "NAME", engine->attention_backend,
+             "attention kernels; CUDA: flash or reference",
              [=](const std::string& text) { engine->attention_backend = text; });
   add->Word<std::optional<DType>>(
       "--dtype", &engine->dtype,
@@ -37,6 +37,8 @@ void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
   add->Whole("--threads", &engine->num_threads, 1, 1024, "all cores", "threads of the CPU engine");
   add->Flag("--disable-radix-cache", "no prefix cache; on without it",
             [=] { engine->radix_cache = false; });
+  add->Flag("--disable-cuda-graph", "decode steps queued call by call; CUDA graphs without it",
+            [=] { engine->cuda_graph = false; });
   add->Whole("--page-size", &engine->page_size, 1, 4096, std::to_string(engine->page_size),
              "tokens of a KV page");
   add->Whole("--chunked-prefill-size", &engine->chunked_prefill_size, 1, 65536,
@@ -54,71 +56,6 @@ void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
                          {{"auto", "auto"}, {"cpu", "cpu"}, {"cuda", "cuda"}}, target->engine,
                          "auto: the best that works here");
   AddEngineOptions(add, &target->embedded);
-}
-
-/// A field of the subjects' sampling; where none is given, fixtures keep their own.
-template <typename T>
-void SetSampling(ModeSettings* settings, T Sampling::*field, T value) {
-  if (!settings->sampling) settings->sampling.emplace();
-  settings->sampling.value().*field = value;
-}
-
-double ParseTopP(const std::string& text) {
-  const double value = ParseReal("--top-p", text, 0.0, 1.0);
-  if (value == 0.0) throw Error(ErrorCode::kUsage, "--top-p 0: leaves no token to choose");
-  return value;
-}
-
-int ParseTopK(const std::string& text) {
-  return text == "-1" ? -1 : static_cast<int>(ParseWhole("--top-k", text, 1, kMostTokens));
-}
-
-void AddSamplingOptions(OptionAdder* add, ModeSettings* settings) {
-  add->BeginGroup("Sampling of the subjects (where none is given: each fixture's own)");
-  add->Value("--temperature", "X", "0", "0: greedy", [=](const std::string& text) {
-    SetSampling(settings, &Sampling::temperature, ParseReal("--temperature", text, 0.0, kNoLimit));
-  });
-  add->Value("--top-p", "X", "1", "1: off", [=](const std::string& text) {
-    SetSampling(settings, &Sampling::top_p, ParseTopP(text));
-  });
-  add->Value("--top-k", "N", "-1", "-1: off", [=](const std::string& text) {
-    SetSampling(settings, &Sampling::top_k, ParseTopK(text));
-  });
-  add->Value("--min-p", "X", "0", "0: off", [=](const std::string& text) {
-    SetSampling(settings, &Sampling::min_p, ParseReal("--min-p", text, 0.0, 1.0));
-  });
-  add->Value("--sampling-seed", "N", "42", "used at temperature > 0", [=](const std::string& text) {
-    const int64_t seed = ParseWhole("--sampling-seed", text, 0, kMostSeed);
-    SetSampling(settings, &Sampling::seed, static_cast<uint64_t>(seed));
-  });
-}
-
-void AddPlanOptions(OptionAdder* add, Options* options) {
-  ModeSettings* settings = &options->settings;
-  add->BeginGroup("What to run");
-  add->Paths("--fixture", "FILE|NAME", "the shipped sets",
-             "a file or set of fixtures, or a subject's ID;\nrepeatable",
-             [=](const std::string& text) { options->fixtures.push_back(text); });
-  add->Word<Profile>(
-      "--profile", &settings->profile,
-      {{"quick", Profile::kQuick}, {"default", Profile::kDefault}, {"full", Profile::kFull}},
-      "default", "how much to run; --dry-run shows it");
-  add->Whole("--n-trials", &settings->num_trials, 1, 1000000, "the profile's",
-             "batches per fixture and mode");
-  add->Value("--batch-sizes", "LIST", "the profile's", "such as 1,2,8,33",
-             [=](const std::string& text) {
-               settings->batch_sizes = ParseWholeList("--batch-sizes", text, 1, 4096);
-             });
-  add->Whole("--long-tokens", &settings->long_tokens, 1, kMostTokens, "the profile's",
-             "longest neighbour prompt of mixed");
-  add->Whole("--max-new-tokens", &settings->max_new_tokens, 1, 1 << 20, "the fixture's, or 128",
-             "tokens of each answer");
-  add->Whole("--top-logprobs", &settings->top_logprobs, 0, 100,
-             std::to_string(settings->top_logprobs), "candidates told with each token");
-  add->Value("--criterion", "bitwise|token_ids|text", "bitwise", "what the same answer means",
-             [=](const std::string& text) { settings->criterion = ParseCriterion(text); });
-  add->Seed("--plan-seed", &settings->plan_seed, "of the draws that make the plan");
-  AddSamplingOptions(add, settings);
 }
 
 AllowedInconclusive ParseAllowed(const std::string& text) {
@@ -232,6 +169,7 @@ class Parser {
       "  detcheck all --profile quick --report report.json\n"
       "  detcheck mixed --model models/smollm2-135m --fixture q03\n"
       "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
+      "  detcheck run fixtures/protocols/release-gate.json --enable-deterministic-inference\n"
       "  detcheck gate report.json --baseline golden.json --junit report.xml\n"
       "\nExit codes: 0 pass; 1 nondeterminism found, or reports differ; 2 usage or wrong input;\n"
       "3 inconclusive or unsupported; 4 could not finish; 130 interrupted.";
@@ -258,7 +196,6 @@ class Parser {
     OptionAdder* add = Begin(&app_, name, help, [=, this] {
       Choose(Command::kModes, name);
       options_->settings.modes = modes;
-      options_->all_modes = modes.size() > 1;
     });
     AddTargetOptions(add, &options_->target);
     AddPlanOptions(add, options_);
@@ -283,9 +220,12 @@ class Parser {
   }
 
   void AddRun() {
-    OptionAdder* add =
-        Begin(&app_, "run", "run a saved plan", [=, this] { Choose(Command::kRun, "run"); });
-    add->Positional("FILE", "the plan", true, &options_->plan_file);
+    OptionAdder* add = Begin(&app_, "run", "run a saved plan, or a protocol",
+                             [=, this] { Choose(Command::kRun, "run"); });
+    add->Positional("FILE",
+                    "a plan that --plan wrote, or a protocol: modes, fixtures,\ncriterion and "
+                    "scope, declared before the run",
+                    true, &options_->plan_file);
     AddTargetOptions(add, &options_->target);
     AddRunOptions(add, options_);
     AddOutputOptions(add, options_);
@@ -334,6 +274,8 @@ class Parser {
     add->BeginGroup("How to judge");
     add->Path("--baseline", "REPORT", "", "a golden report whose answers must be the same",
               [=, this](const std::string& text) { options_->baseline = text; });
+    add->Path("--protocol", "FILE", "", "the protocol by which the reports must have been run",
+              [=, this](const std::string& text) { options_->protocol = text; });
     AddAllowed(add, options_);
     add->BeginGroup("Output", OptionAdder::Noted::kNo);
     AddRenderings(add, &options_->renderings);

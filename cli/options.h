@@ -41,9 +41,8 @@ struct Options {
   TargetOptions target;
 
   ModeSettings settings;              ///< kModes; its fixtures are subject IDs only.
-  bool all_modes = false;             ///< `all`: modes were not named one by one.
   std::vector<std::string> fixtures;  ///< --fixture, as given.
-  std::string plan_file;              ///< kRun.
+  std::string plan_file;              ///< kRun: a plan or a protocol.
   std::string save_plan;              ///< --plan; empty: not saved.
   RunnerSettings runner;
   bool dry_run = false;
@@ -57,12 +56,13 @@ struct Options {
   std::vector<AllowedInconclusive> allowed;
 
   std::string file;  ///< kFixtureShow: a file, or the name of a set. kShow, kReplay: a report.
-  std::vector<std::string> files;        ///< kFixtureCheck: likewise. kGate, kDiff: reports.
-  std::string fixture_id;                ///< kFixtureShow; empty: the whole set.
-  bool json = false;                     ///< kManifest.
-  SupportQuery support;                  ///< kSupport.
-  std::string baseline;                  ///< kGate; empty: none.
-  bool annotations = false;              ///< kGate.
+  std::vector<std::string> files;         ///< kFixtureCheck: likewise. kGate, kDiff: reports.
+  std::string fixture_id;                 ///< kFixtureShow; empty: the whole set.
+  bool json = false;                      ///< kManifest.
+  SupportQuery support;                   ///< kSupport.
+  std::string baseline;                   ///< kGate; empty: none.
+  std::string protocol;                   ///< kGate; empty: none.
+  bool annotations = false;               ///< kGate.
   bool allow_different_prompts = false;   ///< kDiff.
   bool compare_changed_requests = false;  ///< kDiff.
 

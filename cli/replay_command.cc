@@ -12,13 +12,15 @@ ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop) 
   RunFiles files(options.report);
   RequireWritable(options.renderings);
   const Report recorded = ReadReport(options.file);
+  const std::unique_ptr<TextCheck> check = MakeTextCheck(recorded.plan.criterion, stop);
   if (options.dry_run) {
     PrintResult(DescribePlan(recorded.plan));
     return ExitStatus::kPass;
   }
   Target target(options.target);
   RequireFits(recorded.plan, options.file, target.description.facts);
-  return ExecutePlan(recorded.plan, /*all_modes=*/true, &target, &files, options, stop, &recorded);
+  return ExecutePlan(recorded.plan, {check.get(), nullptr, &recorded}, &target, &files, options,
+                     stop);
 }
 
 }  // namespace detcheck

@@ -1,25 +1,39 @@
-// detcheck run FILE: run a saved plan.
+// detcheck run FILE: run a saved plan, or a protocol.
 
 #include "cli/commands.h"
 #include "cli/execute.h"
+#include "cli/make_and_run.h"
 #include "cli/plan_fit.h"
 #include "cli/print.h"
+#include "cli/protocol_file.h"
 #include "cli/renderings.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
+namespace {
 
-ExitStatus RunPlanCommand(const Options& options, const std::atomic<bool>& stop) {
+ExitStatus RunProtocol(const std::string& json, const Options& options, RunFiles* files,
+                       const std::atomic<bool>& stop) {
+  const Protocol protocol = OpenProtocol(json, options.plan_file);
+  return MakeAndRun(protocol.settings, protocol.fixtures, &protocol, options, files, stop);
+}
+
+}  // namespace
+
+ExitStatus RunFileCommand(const Options& options, const std::atomic<bool>& stop) {
   RunFiles files(options.report);
   RequireWritable(options.renderings);
-  const Plan plan = PlanFromJson(ReadFile(options.plan_file), options.plan_file);
+  const std::string json = ReadFile(options.plan_file);
+  if (IsProtocol(json)) return RunProtocol(json, options, &files, stop);
+  const Plan plan = PlanFromJson(json, options.plan_file);
+  const std::unique_ptr<TextCheck> check = MakeTextCheck(plan.criterion, stop);
   if (options.dry_run) {
     PrintResult(DescribePlan(plan));
     return ExitStatus::kPass;
   }
   Target target(options.target);
   RequireFits(plan, options.plan_file, target.description.facts);
-  return ExecutePlan(plan, /*all_modes=*/true, &target, &files, options, stop);
+  return ExecutePlan(plan, {check.get(), nullptr, nullptr}, &target, &files, options, stop);
 }
 
 }  // namespace detcheck

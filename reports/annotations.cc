@@ -37,17 +37,17 @@ std::string Line(std::string_view kind, std::string_view title, std::string_view
 }
 
 std::string MessageOf(const GateCase& one) {
-  const std::string head = fmt::format("{}: {}", ToString(one.verdict), one.message);
+  const std::string head = fmt::format("{}: {}", VerdictInWords(one), one.message);
   return one.detail.empty() ? head : head + '\n' + one.detail;
 }
 
 // All lines of one kind.
 std::string LinesOf(std::string_view kind, const std::vector<GateSuite>& suites,
-                    bool (*is_of_kind)(Verdict)) {
+                    bool (*is_of_kind)(const GateCase&)) {
   std::vector<std::string> lines;
   for (const GateSuite& suite : suites) {
     for (const GateCase& one : suite.cases) {
-      if (!is_of_kind(one.verdict)) continue;
+      if (!is_of_kind(one)) continue;
       lines.push_back(Line(kind, suite.name + ": " + one.name, MessageOf(one)));
     }
   }
@@ -59,16 +59,36 @@ std::string LinesOf(std::string_view kind, const std::vector<GateSuite>& suites,
   return text + Line(kind, "detcheck", fmt::format("and {} more", lines.size() - num_listed));
 }
 
+bool IsWrong(const GateCase& one) {
+  return one.decides && (one.verdict == Verdict::kFail || one.verdict == Verdict::kError);
+}
+
+bool IsNotShown(const GateCase& one) {
+  return one.verdict != Verdict::kPass && !IsWrong(one);
+}
+
+// One line for each report: what was tested, and what was not.
+std::string ScopeLines(const std::vector<GateSuite>& suites) {
+  std::string lines;
+  size_t num_lines = 0;
+  for (const GateSuite& suite : suites) {
+    std::string message;
+    for (const auto& [name, text] : suite.properties) {
+      if (!name.starts_with(kScopeProperty)) continue;
+      message += fmt::format("{}{}: {}", message.empty() ? "" : "\n",
+                             std::string_view(name).substr(kScopeProperty.size()), text);
+    }
+    if (message.empty() || ++num_lines > kMaxOfAKind) continue;
+    lines += Line("notice", suite.name + ": scope", message);
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string RenderAnnotations(const std::vector<GateSuite>& suites) {
-  return LinesOf("error", suites,
-                 [](Verdict verdict) {
-                   return verdict == Verdict::kFail || verdict == Verdict::kError;
-                 }) +
-         LinesOf("warning", suites, [](Verdict verdict) {
-           return verdict == Verdict::kInconclusive || verdict == Verdict::kUnsupported;
-         });
+  return LinesOf("error", suites, IsWrong) + LinesOf("warning", suites, IsNotShown) +
+         ScopeLines(suites);
 }
 
 }  // namespace detcheck

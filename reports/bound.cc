@@ -17,13 +17,12 @@ std::string PercentInWords(double share) {
   return fmt::format("{:.1g} %", percent);
 }
 
-std::string BoundInWords(int num_batches, int num_launches) {
-  if (num_batches < 1) return "no batch counts: nothing is known";
+std::string BoundInWords(int n, int num_launches, const BoundUnit& unit) {
+  if (n < 1) return "no batch counts: nothing is known";
   std::string words =
-      fmt::format("up to {} of such batches could still diverge (95 % confidence, {} distinct {})",
-                  PercentInWords(UpperBound95(num_batches)), num_batches,
-                  num_batches == 1 ? "batch" : "batches");
-  if (num_launches == 1) words += "; says nothing about other starts of the target";
+      fmt::format("up to {} of such {} could still diverge (95 % confidence, {} {})",
+                  PercentInWords(UpperBound95(n)), unit.such, n, n == 1 ? unit.one : unit.many);
+  if (num_launches == 1) words += "; says nothing about other starts of the server";
   return words;
 }
 

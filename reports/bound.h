@@ -11,9 +11,16 @@ double UpperBound95(int n);
 /// A share in per cent as people write it: "5.8 %", "0.60 %".
 std::string PercentInWords(double share);
 
-/// What zero divergences in `num_batches` distinct batches say: "up to 5.8 % of such batches could
-/// still diverge (95 % confidence, 50 distinct batches)". With one start of the target: "; says
-/// nothing about other starts of the target".
-std::string BoundInWords(int num_batches, int num_launches);
+/// What is counted, in words.
+struct BoundUnit {
+  const char* such = "batches";
+  const char* one = "distinct batch";
+  const char* many = "distinct batches";
+};
+
+/// What zero divergences in `n` of the unit say: "up to 5.8 % of such batches could still diverge
+/// (95 % confidence, 50 distinct batches)". With one start of the target: "; says nothing about
+/// other starts of the server".
+std::string BoundInWords(int n, int num_launches, const BoundUnit& unit = {});
 
 }  // namespace detcheck

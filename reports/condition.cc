@@ -19,25 +19,35 @@ constexpr size_t kMaxNamedValues = 4;
 // How a statement on an axis reads; `{}` is the value.
 struct AxisWords {
   const char* name;
+  ConditionKind kind;
   const char* from;   // All from a value on.
   const char* up_to;  // All up to a value.
   const char* only;   // Only at these values.
 };
 
 constexpr AxisWords kAxisWords[] = {
-    {"batch_size", "in all batches >= {}, in none below", "in all batches <= {}, in none above",
-     "in batches of {} only"},
-    {"neighbour_prefill", "beside >= {} prefill tokens, never beside fewer",
+    {"batch_size", ConditionKind::kFormedSize, "in all batches >= {}, in none below",
+     "in all batches <= {}, in none above", "in batches of {} only"},
+    {"neighbour_prefill", ConditionKind::kNeighbourPrefill,
+     "beside >= {} prefill tokens, never beside fewer",
      "beside <= {} prefill tokens, never beside more", "beside {} prefill tokens only"},
-    {"same_step_prefill",
+    {"same_step_prefill", ConditionKind::kSameStepPrefill,
      "with >= {} neighbour prefill tokens in its engine step, never with fewer",
      "with <= {} neighbour prefill tokens in its engine step, never with more",
      "with {} neighbour prefill tokens in its engine step only"},
-    {"cached_tokens", "with >= {} cached tokens, never with fewer",
+    {"cached_tokens", ConditionKind::kCachedTokens, "with >= {} cached tokens, never with fewer",
      "with <= {} cached tokens, never with more", "with {} cached tokens only"},
-    {"item", "at all items from {} on, at none before", "at all items up to {}, at none after",
-     "at item {} only"},
-    {"history", "", "", "after {} only"},
+    {"item", ConditionKind::kItem, "at all items from {} on, at none before",
+     "at all items up to {}, at none after", "at item {} only"},
+    {"history", ConditionKind::kHistory, "", "", "after {} only"},
+    {"prefill_chunks", ConditionKind::kChunkBoundary,
+     "where its prompt was prefilled in >= {} chunks, never in fewer",
+     "where its prompt was prefilled in <= {} chunks, never in more",
+     "where its prompt was prefilled in {} chunks only"},
+    {"chunk_boundary", ConditionKind::kChunkBoundary,
+     "where the first chunk of its prompt ends at >= {}, never before",
+     "where the first chunk of its prompt ends at <= {}, never after",
+     "where the first chunk of its prompt ends at {} only"},
 };
 
 // Kinds of earlier traffic, by the values of the axis "history" from 1 on.
@@ -50,10 +60,15 @@ bool IsOfNames(const std::string& axis) {
 }
 
 std::string ValueInWords(const std::string& axis, int64_t value) {
-  if (axis == "history" && value >= 1 && value <= std::ssize(kTrafficWords)) {
-    return kTrafficWords[value - 1];
+  const std::string name = NameOnAxis(axis, value);
+  return name.empty() ? fmt::format("{}", value) : name;
+}
+
+ConditionKind KindOf(const std::string& axis) {
+  for (const AxisWords& words : kAxisWords) {
+    if (axis == words.name) return words.kind;
   }
-  return fmt::format("{}", value);
+  return ConditionKind::kOtherAxis;
 }
 
 std::string Named(const std::string& axis, const char* AxisWords::*form, const std::string& value) {
@@ -125,16 +140,16 @@ std::string ValuesStatement(const Split& split, const std::string& axis) {
 
 // The statement on one axis that holds of every observation; empty where there is none. A bound
 // says more than a list of values, on whichever axis it is.
-std::string ExactStatement(const Observations& observations, const std::vector<std::string>& axes) {
+Condition ExactStatement(const Observations& observations, const std::vector<std::string>& axes) {
   for (const auto statement_of : {BoundStatement, ValuesStatement}) {
     for (const std::string& axis : axes) {
       if (!CoversAllDiverged(observations, axis)) continue;
       const Split split = SplitOn(observations, axis);
       std::string statement = split.Separates() ? statement_of(split, axis) : "";
-      if (!statement.empty()) return statement;
+      if (!statement.empty()) return {KindOf(axis), statement};
     }
   }
-  return "";
+  return {};
 }
 
 std::vector<std::string> AxisNames(const Observations& observations) {
@@ -151,8 +166,7 @@ std::vector<std::string> AxisNames(const Observations& observations) {
 
 // Cuts off, on one axis, everything below the least value that diverged; then looks for a second
 // axis that explains the rest.
-std::string TwoAxisStatement(const Observations& observations,
-                             const std::vector<std::string>& axes) {
+Condition TwoAxisStatement(const Observations& observations, const std::vector<std::string>& axes) {
   for (const std::string& first : axes) {
     if (IsOfNames(first) || !CoversAllDiverged(observations, first)) continue;
     const Split split = SplitOn(observations, first);
@@ -164,13 +178,14 @@ std::string TwoAxisStatement(const Observations& observations,
     if (rest.size() == observations.size()) continue;
     std::vector<std::string> others = axes;
     std::erase(others, first);
-    const std::string statement = ExactStatement(rest, others);
-    if (statement.empty()) continue;
-    return fmt::format("{}; there {}",
-                       Named(first, &AxisWords::from, fmt::format("{}", *split.diverged.begin())),
-                       statement);
+    const Condition there = ExactStatement(rest, others);
+    if (there.words.empty()) continue;
+    return {ConditionKind::kTwoAxes,
+            fmt::format("{}; there {}",
+                        Named(first, &AxisWords::from, fmt::format("{}", *split.diverged.begin())),
+                        there.words)};
   }
-  return "";
+  return {};
 }
 
 bool RepeatsDisagree(const Observations& observations) {
@@ -193,21 +208,33 @@ void SetAxis(const std::string& name, int64_t value, std::vector<Axis>* axes) {
 
 }  // namespace
 
+std::vector<Axis> AxesOf(const Sample& sample) {
+  std::vector<Axis> axes = sample.step->axes;
+  const Witness& witness = sample.answer->witness;
+  const auto num_items = static_cast<int>(sample.step->items.size());
+  SetAxis("batch_size", witness.formed_size.value_or(num_items), &axes);
+  if (witness.same_step_prefill_tokens) {
+    SetAxis("same_step_prefill", *witness.same_step_prefill_tokens, &axes);
+  }
+  if (witness.cached_tokens) SetAxis("cached_tokens", *witness.cached_tokens, &axes);
+  SetAxis("item", sample.ref.item, &axes);
+  if (witness.source == WitnessSource::kEngine) {
+    SetAxis("prefill_chunks", std::ssize(witness.chunk_ends) + 1, &axes);
+  }
+  if (!witness.chunk_ends.empty()) SetAxis("chunk_boundary", witness.chunk_ends.front(), &axes);
+  return axes;
+}
+
+std::string NameOnAxis(const std::string& axis, int64_t value) {
+  const bool is_name = IsOfNames(axis) && value >= 1 && value <= std::ssize(kTrafficWords);
+  return is_name ? kTrafficWords[value - 1] : "";
+}
+
 Observation Observe(const Plan& plan, const Sample& sample, bool diverged) {
   Observation observation;
   observation.diverged = diverged;
   observation.control = sample.IsControl();
-  observation.axes = sample.step->axes;
-  const Witness& witness = sample.answer->witness;
-  const auto num_items = static_cast<int>(sample.step->items.size());
-  SetAxis("batch_size", witness.formed_size.value_or(num_items), &observation.axes);
-  if (witness.same_step_prefill_tokens) {
-    SetAxis("same_step_prefill", *witness.same_step_prefill_tokens, &observation.axes);
-  }
-  if (witness.cached_tokens) {
-    SetAxis("cached_tokens", *witness.cached_tokens, &observation.axes);
-  }
-  SetAxis("item", sample.ref.item, &observation.axes);
+  observation.axes = AxesOf(sample);
   observation.cell = fmt::format("{}#{}", CompositionKey(plan, *sample.record), sample.ref.item);
   for (const Axis& axis : observation.axes) {
     observation.cell += fmt::format("#{}={}", axis.name, axis.value);
@@ -215,25 +242,48 @@ Observation Observe(const Plan& plan, const Sample& sample, bool diverged) {
   return observation;
 }
 
-std::string DescribeCondition(const std::vector<Observation>& all) {
+Condition DescribeCondition(const std::vector<Observation>& all) {
   Observations observations;
   for (const Observation& observation : all) observations.push_back(&observation);
   const auto num_diverged =
       std::count_if(all.begin(), all.end(), [](const Observation& o) { return o.diverged; });
-  if (num_diverged == 0) return "";
+  if (num_diverged == 0) return {};
   if (RepeatsDisagree(observations)) {
-    return fmt::format("intermittent: {} of {} samples", num_diverged, all.size());
+    return {ConditionKind::kIntermittent,
+            fmt::format("intermittent: {} of {} samples", num_diverged, all.size())};
   }
   const std::vector<std::string> axes = AxisNames(observations);
-  std::string statement = ExactStatement(observations, axes);
-  if (statement.empty()) statement = TwoAxisStatement(observations, axes);
-  if (!statement.empty()) return statement;
+  Condition condition = ExactStatement(observations, axes);
+  if (condition.words.empty()) condition = TwoAxisStatement(observations, axes);
+  if (!condition.words.empty()) return condition;
   const bool all_varied = std::all_of(all.begin(), all.end(), [](const Observation& o) {
     return o.control ? !o.diverged : o.diverged;
   });
-  if (!all_varied) return "";
-  return CoversAllDiverged(observations, "history") ? "after all other traffic, never before it"
-                                                    : "in all varied steps, never alone";
+  if (!all_varied) return {};
+  return {ConditionKind::kVariedSteps, CoversAllDiverged(observations, "history")
+                                           ? "after all other traffic, never before it"
+                                           : "in all varied steps, never alone"};
+}
+
+Condition DescribePosition(const std::vector<Divergence>& divergences, int prompt_len) {
+  std::set<int> tokens;
+  std::set<int> logprobs;
+  int num_answers = 0;
+  for (const Divergence& divergence : divergences) {
+    if (!divergence.breaks_criterion) continue;
+    ++num_answers;
+    if (divergence.index) {
+      tokens.insert(*divergence.index);
+    } else if (divergence.first_logprob_index) {
+      logprobs.insert(*divergence.first_logprob_index);
+    }
+  }
+  const std::set<int>& indices = tokens.empty() ? logprobs : tokens;
+  if (num_answers < 2 || tokens.size() + logprobs.size() != 1 || *indices.begin() == 0) return {};
+  return {ConditionKind::kAbsolutePosition,
+          fmt::format("{} always part at absolute position {} ({} different answers)",
+                      tokens.empty() ? "logprobs" : "tokens", prompt_len + *indices.begin(),
+                      num_answers)};
 }
 
 }  // namespace detcheck

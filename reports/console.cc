@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "reports/console_failure.h"
 #include "reports/console_words.h"
+#include "reports/scope_text.h"
 
 namespace detcheck {
 namespace {
@@ -59,8 +59,8 @@ class ModeView {
 
   std::string Render() const {
     std::string text =
-        fmt::format("{} {}\n", paint_.Bold(fmt::format("{:<13}", ToString(mode_.mode))),
-                    paint_.Of(mode_.verdict));
+        fmt::format("{} {}{}\n", paint_.Bold(fmt::format("{:<13}", ToString(mode_.mode))),
+                    paint_.Of(mode_.verdict), mode_.decides ? "" : " (does not decide)");
     if (mode_.verdict != Verdict::kPass) text += Reasons(mode_.reasons, "  ");
     std::map<Verdict, int> num_seen;
     std::map<Verdict, Folded> folded;
@@ -134,51 +134,40 @@ class ModeView {
   size_t id_width_ = 0;
 };
 
-int NumLaunches(const Transcript& transcript) {
-  std::set<int> launches;
-  for (const StepRecord& record : transcript.records) launches.insert(record.launch);
-  return static_cast<int>(launches.size());
-}
-
-std::string ScopeOf(const ModeJudgement& mode, int num_launches) {
-  std::string text = fmt::format("  {}: ", ToString(mode.mode));
-  if (mode.verdict == Verdict::kPass) {
-    text += BoundInWords(mode.num_batches, num_launches);
-  } else {
-    text += fmt::format("{} distinct {}", mode.num_batches,
-                        mode.num_batches == 1 ? "batch" : "batches");
-  }
-  if (!mode.formed_sizes.empty()) {
-    text += fmt::format("; formed sizes {}", fmt::join(mode.formed_sizes, ", "));
-  } else if (mode.num_batches > 0) {
-    text += "; formed sizes not known";
-  }
-  text += '\n';
-  for (const std::string& note : mode.notes) text += fmt::format("    {}\n", Printable(note));
-  return text;
-}
-
-std::string Scope(const Report& report, const Paint& paint) {
+// What was tested one line each, then what was not.
+std::string RenderScope(const Report& report, const Paint& paint) {
+  const Scope& scope = report.scope;
   std::string text = paint.Bold("Scope") + "\n";
-  const int num_launches = NumLaunches(report.transcript);
-  for (const ModeJudgement& mode : report.judgement.modes) {
-    if (mode.verdict != Verdict::kUnsupported) text += ScopeOf(mode, num_launches);
+  for (const WordScope& word : scope.words) {
+    if (word.n > 0) text += fmt::format("  {}\n", Printable(WordInWords(word)));
   }
-  for (const std::string& what : report.plan.not_tested) {
+  const std::vector<std::string> untested = UntestedWords(scope);
+  if (!untested.empty()) {
+    text +=
+        fmt::format("  not tested: {}\n", Printable(fmt::format("{}", fmt::join(untested, "; "))));
+  }
+  for (const std::string& what : scope.not_tested) {
     text += fmt::format("  not tested: {}\n", Printable(what));
   }
-  for (const std::string& note : report.judgement.notes) {
-    text += fmt::format("  {}\n", Printable(note));
+  if (!scope.voided.empty()) {
+    const VoidedAttempt& first = scope.voided.front();
+    text += fmt::format("  {} not counted, the first: step {} '{}', {}\n",
+                        Several(scope.voided.size(), "attempt"), first.step,
+                        Printable(report.plan.steps[first.step].label), Printable(first.why));
   }
-  return text + "  holds for the engine, model, settings and device of this run, and no other\n";
+  for (const std::string& note : scope.notes) text += fmt::format("  {}\n", Printable(note));
+  return text + fmt::format("  holds for {}, and no other\n",
+                            scope.holds_for.empty() ? "the target of this run"
+                                                    : Printable(FactsInWords(scope.holds_for)));
 }
 
-std::string Meaning(Verdict verdict) {
-  switch (verdict) {
+std::string Meaning(const Judgement& judgement) {
+  switch (judgement.verdict) {
     case Verdict::kPass:
       return "no divergence found within the scope";
     case Verdict::kFail:
-      return "nondeterminism found";
+      return FoundNondeterminism(judgement) ? "nondeterminism found"
+                                            : "equal answers that do not meet the criterion";
     case Verdict::kInconclusive:
       return "not shown either way";
     case Verdict::kUnsupported:
@@ -197,13 +186,13 @@ std::string RenderConsole(const Report& report, bool color) {
   for (const ModeJudgement& mode : report.judgement.modes) {
     text += ModeView(report, mode, paint).Render();
   }
-  text += Scope(report, paint);
+  text += RenderScope(report, paint);
   if (report.support) {
     text += fmt::format("Documentation: {}\n", Printable(SupportInWords(*report.support)));
   }
   text += Reasons(report.judgement.reasons, "  ");
   text += fmt::format("{} {}: {}\n", paint.Bold("Verdict:"), paint.Of(report.judgement.verdict),
-                      Meaning(report.judgement.verdict));
+                      Meaning(report.judgement));
   return text;
 }
 

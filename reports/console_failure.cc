@@ -139,7 +139,7 @@ std::string RenderFailure(const Report& report, const RequestJudgement& request)
   const bool is_alike = request.cause == Cause::kSampling && request.divergences.empty();
   const std::string cause =
       ToString(request.cause) + (is_alike ? "" : ": " + CauseInWords(request.cause));
-  text += Line("Cause", cause);
+  if (request.cause != Cause::kNone) text += Line("Cause", cause);
   if (!request.condition.empty()) text += Line("When", Printable(request.condition));
   for (const std::string& reason : request.reasons) {
     if (reason != cause) text += Line("Found", Printable(reason));
@@ -154,6 +154,7 @@ std::string SummaryOfFailure(const RequestJudgement& request) {
     const auto& position = divergence->index ? divergence->index : divergence->first_logprob_index;
     if (position) text = fmt::format("first divergence at output position {} ", *position);
   }
+  if (request.cause == Cause::kNone) return "(all texts invalid alike)";
   text += fmt::format("({}", ToString(request.cause));
   if (!request.condition.empty()) text += "; " + Printable(request.condition);
   return text + ")";

@@ -45,6 +45,9 @@ std::string RequirementOf(Mode mode, const RequestJudgement& request) {
   if (request.cause == Cause::kNotRepeatable || request.cause == Cause::kFirstRunOnly) {
     return "The same request alone gets the same answer every time.";
   }
+  if (request.verdict == Verdict::kFail && request.cause == Cause::kNone) {
+    return "Every text of a request meets the criterion.";
+  }
   switch (mode) {
     case Mode::kSingle:
       return "The same prompt gets the same answer in batches of every size.";
@@ -100,6 +103,11 @@ std::string CountsOf(const RequestJudgement& request) {
                                    request.unique_samples);
   if (request.traced_samples > 0) {
     counts += fmt::format(", Unique logprob traces: {}", request.unique_traces);
+  }
+  if (request.validity) {
+    const ValidityCounts& validity = *request.validity;
+    counts += fmt::format(", Valid texts: {} of {}", validity.num_valid,
+                          validity.num_valid + validity.num_invalid + validity.num_unknown);
   }
   return counts;
 }

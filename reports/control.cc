@@ -69,12 +69,12 @@ ControlArm ReadControlArm(const std::vector<Sample>& samples, const Likeness& li
   const bool can_be_cold = samples[cold.front()].step->cache == CacheState::kCold;
   control.reference = can_be_cold || cold.size() == 1 ? cold[0] : cold[1];
   if (!agree.Of(cold)) {
-    if (cold.size() >= 3 && agree.Of(cold.begin() + 1, cold.end())) {
+    control.by_launch = AgreeWithinLaunches(samples, cold, agree);
+    if (!control.by_launch && cold.size() >= 3 && agree.Of(cold.begin() + 1, cold.end())) {
       control.first_run_only = true;
       control.reference = cold[1];
     } else {
       control.not_repeatable = true;
-      control.by_launch = AgreeWithinLaunches(samples, cold, agree);
     }
     return control;
   }

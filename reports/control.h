@@ -14,8 +14,10 @@ struct ControlArm {
   int reference = -1;           ///< The sample that the others are held against; -1: there is none.
   bool not_repeatable = false;  ///< Cold samples disagree, not by the first one alone.
   bool by_launch = false;       ///< not_repeatable, but they agree within each start of the target.
-  bool first_run_only = false;  ///< The first cold sample differs, and two or more others agree.
-  bool warm_differs = false;    ///< Cold samples agree, warm samples agree, cold != warm.
+  bool first_run_only =
+      false;                  ///< The first cold sample differs from two or more others, which
+                              ///< agree, and the start of the target is not what tells them apart.
+  bool warm_differs = false;  ///< Cold samples agree, warm samples agree, cold != warm.
 };
 
 /// Reads the control arm under `criterion`. Attempts that do not count say nothing of the control

@@ -51,14 +51,21 @@ std::vector<FieldChange> Changes(const Manifest& a, const Manifest& b) {
   return changes;
 }
 
+// A schema's file may change under its name.
+std::string CriterionInWords(const Criterion& criterion) {
+  const std::string words = ToString(criterion);
+  if (criterion.kind != CriterionKind::kJsonSchema) return words;
+  return fmt::format("{} ({:.12})", words, CriterionDigest(criterion));
+}
+
 void AddManifestChanges(const Report& a, const Report& b, ReportDiff* diff) {
   diff->can_explain = Changes(a.subject, b.subject);
   for (FieldChange& change : Changes(a.harness, b.harness)) {
     auto& list = CanExplain(a, change.name) ? diff->can_explain : diff->informational;
     list.push_back(std::move(change));
   }
-  const std::string before = ToString(a.plan.criterion.kind);
-  const std::string after = ToString(b.plan.criterion.kind);
+  const std::string before = CriterionInWords(a.plan.criterion);
+  const std::string after = CriterionInWords(b.plan.criterion);
   if (before != after) diff->can_explain.push_back({"criterion", before, after});
 }
 

@@ -10,6 +10,7 @@
 
 #include "reports/console_words.h"
 #include "reports/gate_rows.h"
+#include "reports/uniqueness.h"
 
 namespace detcheck {
 namespace {
@@ -103,8 +104,14 @@ class Baseline {
 };
 
 // By the criterion of the report; empty where the answers are the same.
-std::string Difference(CriterionKind criterion, const Report& baseline, const Sample& expected,
+std::string Difference(const Report& report, const Report& baseline, const Sample& expected,
                        const Sample& actual) {
+  const CriterionKind criterion = report.plan.criterion.kind;
+  if (IsOfSingleTexts(criterion)) {
+    const TextFinding* finding = FindingOf(actual, report.texts);
+    if (finding == nullptr) return "there is no text";
+    return finding->validity == Validity::kValid ? "" : "the text is not valid: " + finding->why;
+  }
   if (criterion == CriterionKind::kText && expected.answer->text && actual.answer->text) {
     return *expected.answer->text == *actual.answer->text ? "" : "texts differ";
   }
@@ -119,8 +126,7 @@ GateCase CaseOf(const Report& report, const ReportRow& row, const Baseline& base
   }
   if (!row.reference) return Inconclusive("there is no reference to hold against the baseline");
   GateCase one;
-  one.message =
-      Difference(report.plan.criterion.kind, baseline.report(), *golden->reference, *row.reference);
+  one.message = Difference(report, baseline.report(), *golden->reference, *row.reference);
   if (one.message.empty()) return one;
   one.verdict = Verdict::kFail;
   one.kind = "baseline";

@@ -8,6 +8,7 @@
 
 #include "reports/console_failure.h"
 #include "reports/console_words.h"
+#include "reports/scope_text.h"
 
 namespace detcheck {
 namespace {
@@ -46,7 +47,7 @@ GateCase CaseOf(const Report& report, const RequestJudgement& request) {
   one.verdict = request.verdict;
   one.kind = ToString(request.verdict);
   if (request.verdict == Verdict::kFail) {
-    one.kind = ToString(request.cause);
+    one.kind = request.cause == Cause::kNone ? "invalid" : ToString(request.cause);
     one.message = SummaryOfFailure(request);
     one.detail = RenderFailure(report, request) + "    " + CountsOf(request) + '\n';
   } else if (request.verdict != Verdict::kPass) {
@@ -73,7 +74,9 @@ GateCase CaseOfWhole(const std::string& name, Verdict verdict,
 
 Verdict WorstOf(const GateSuite& suite) {
   Verdict worst = Verdict::kPass;
-  for (const GateCase& one : suite.cases) worst = Worse(worst, one.verdict);
+  for (const GateCase& one : suite.cases) {
+    if (one.decides) worst = Worse(worst, one.verdict);
+  }
   return worst;
 }
 
@@ -102,8 +105,10 @@ GateSuite SuiteOf(const Report& report, const ModeJudgement& mode, const std::st
     if (request.subject && it != seconds.end()) suite.cases.back().duration_s = it->second;
   }
   suite.cases.push_back(CaseOfWhole("(whole mode)", mode.verdict, mode.reasons, WorstOf(suite)));
+  for (GateCase& one : suite.cases) one.decides = mode.decides;
   suite.properties = {
-      {"detcheck.criterion", ToString(report.plan.criterion.kind)},
+      {"detcheck.criterion", Printable(ToString(report.plan.criterion))},
+      {"detcheck.criterion_sha256", report.judgement.criterion_digest},
       {"detcheck.distinct_batches", fmt::format("{}", mode.num_batches)},
       {"detcheck.formed_sizes", fmt::format("{}", fmt::join(mode.formed_sizes, " "))}};
   for (const ManifestField& field : report.subject) {
@@ -126,10 +131,18 @@ std::vector<GateSuite> SuitesOf(const Report& report, const std::string& label) 
   GateSuite run;
   run.name = prefix + ".run";
   run.started_utc = report.run.started_utc;
+  for (const auto& [name, text] : ScopeParts(report.scope)) {
+    run.properties.emplace_back(std::string(kScopeProperty) + name, Printable(text));
+  }
   run.cases.push_back(
       CaseOfWhole("(whole run)", report.judgement.verdict, report.judgement.reasons, told));
   suites.push_back(std::move(run));
   return suites;
+}
+
+std::string VerdictInWords(const GateCase& one) {
+  return ToString(one.verdict) +
+         (one.decides || one.verdict == Verdict::kPass ? "" : " (does not decide)");
 }
 
 }  // namespace detcheck

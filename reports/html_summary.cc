@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "reports/console_failure.h"
@@ -79,6 +78,9 @@ Counts Count(const Judgement& judgement) {
 std::string WhyPass(const Report& report, const Counts& counts) {
   const bool bits = report.plan.criterion.kind == CriterionKind::kBitwise && counts.num_traced > 0;
   const bool texts = report.plan.criterion.kind == CriterionKind::kText;
+  if (IsOfSingleTexts(report.plan.criterion.kind)) {
+    return "Within the scope below, every text of every fixture meets the criterion.";
+  }
   return fmt::format("Within the scope below, every fixture got the same {} in all its samples.",
                      texts  ? "text"
                      : bits ? "tokens and the same logprobs, bit for bit,"
@@ -91,6 +93,10 @@ std::string WhyFail(const Report& report, const Counts& counts) {
                               ? fmt::format("{} of {} diverged", counts.num_failed,
                                             Several(counts.num_fixtures, "fixture"))
                               : "neighbours diverged";
+  if (!FoundNondeterminism(report.judgement)) {
+    return fmt::format("Equal answers that do not meet the criterion: those of {} in {}.",
+                       report.plan.requests[first.request].id, ToString(first.mode));
+  }
   return fmt::format("Nondeterminism found: {}; the first is {} in {}, {}.", who,
                      report.plan.requests[first.request].id, ToString(first.mode),
                      SummaryOfFailure(first));
@@ -155,7 +161,7 @@ void AppendFacts(const Report& report, HtmlText* html) {
   fact("Model", ModelOf(report));
   fact("Device", DeviceOf(report));
   if (report.support) fact("Documentation", SupportInWords(*report.support));
-  fact("Criterion", ToString(report.plan.criterion.kind) + ", declared before the run");
+  fact("Criterion", ToString(report.plan.criterion) + ", declared before the run");
   fact("Started", report.run.started_utc);
   fact("Took", fmt::format("{:.1f} s", report.run.duration_s));
   html->Close("dl");
@@ -174,6 +180,7 @@ void AppendModeRow(const ModeJudgement& mode, int num_launches, HtmlText* html) 
   html->Close("th");
   html->Open("td", {{"data-label", "Verdict"}});
   AppendBadge(mode.verdict, html);
+  if (!mode.decides) html->Element("small", "does not decide");
   html->Close("td");
   AppendCell("Requirement", RequirementOf(mode.mode, RequestJudgement{}), html);
   AppendCell("Diverged", fmt::format("{} of {}", counts.num_failed, counts.num_fixtures), html);
@@ -203,7 +210,7 @@ void AppendModes(const Report& report, HtmlText* html) {
   html->Close("tr");
   html->Close("thead");
   html->Open("tbody");
-  const int num_launches = NumLaunches(report);
+  const int num_launches = NumLaunches(report.transcript);
   for (const ModeJudgement& mode : report.judgement.modes) {
     AppendModeRow(mode, num_launches, html);
   }
@@ -212,12 +219,6 @@ void AppendModes(const Report& report, HtmlText* html) {
 }
 
 }  // namespace
-
-int NumLaunches(const Report& report) {
-  std::set<int> launches;
-  for (const StepRecord& record : report.transcript.records) launches.insert(record.launch);
-  return static_cast<int>(launches.size());
-}
 
 std::string TitleOf(const Report& report) {
   std::string title = "detcheck: " + ToString(report.judgement.verdict);

@@ -15,7 +15,4 @@ std::string TitleOf(const Report& report);
 /// The top of the page: verdict, why in one sentence, what was tested, counts, one row per mode.
 void AppendSummary(const Report& report, HtmlText* html);
 
-/// Starts of the target that answered.
-int NumLaunches(const Report& report);
-
 }  // namespace detcheck

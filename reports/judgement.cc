@@ -8,8 +8,11 @@
 
 #include "reports/composition.h"
 #include "reports/evidence.h"
+#include "reports/judgement_words.h"
+#include "reports/power.h"
 #include "reports/response_cache.h"
 #include "reports/samples.h"
+#include "reports/scope.h"
 #include "reports/scores.h"
 #include "reports/seeds.h"
 #include "reports/verdict.h"
@@ -55,24 +58,45 @@ void AddCells(const std::vector<CellFinding>& findings, ModeJudgement* judgement
 // Neighbours are company: one that could not be compared takes nothing from the subjects, one that
 // diverged does.
 void AddRequests(ModeJudgement* judgement) {
-  int num_failed = 0;
+  int num_diverged = 0;
+  int num_invalid = 0;
   int num_samples = 0;
   for (const RequestJudgement& request : judgement->requests) {
     if (request.subject || request.verdict == Verdict::kFail) {
       judgement->verdict = Worse(judgement->verdict, request.verdict);
     }
-    if (request.verdict == Verdict::kFail) ++num_failed;
+    if (request.verdict == Verdict::kFail) {
+      ++(request.cause == Cause::kNone ? num_invalid : num_diverged);
+    }
     if (request.subject) num_samples += request.total_samples;
   }
-  if (num_failed > 0) {
+  if (num_diverged > 0) {
     judgement->reasons.push_back(
-        fmt::format("{} of {} requests diverged", num_failed, judgement->requests.size()));
+        fmt::format("{} of {} requests diverged", num_diverged, judgement->requests.size()));
+  }
+  if (num_invalid > 0) {
+    judgement->reasons.push_back(fmt::format("{} of {} requests have texts that are all invalid",
+                                             num_invalid, judgement->requests.size()));
   }
   if (num_samples == 0) Add(Verdict::kInconclusive, "no sample was judged", judgement);
 }
 
-void NoteCriterion(CriterionKind criterion, ModeJudgement* judgement) {
-  if (criterion != CriterionKind::kBitwise) return;
+void NoteValidity(const std::string& criterion, ModeJudgement* judgement) {
+  ValidityCounts all;
+  for (const RequestJudgement& request : judgement->requests) {
+    if (!request.subject || !request.validity) continue;
+    all.num_valid += request.validity->num_valid;
+    all.num_invalid += request.validity->num_invalid;
+    all.num_unknown += request.validity->num_unknown;
+  }
+  judgement->notes.push_back(fmt::format("criterion {}: {} valid texts, {} invalid, {} not judged",
+                                         criterion, all.num_valid, all.num_invalid,
+                                         all.num_unknown));
+}
+
+void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
+  if (IsOfSingleTexts(criterion.kind)) return NoteValidity(ToString(criterion), judgement);
+  if (criterion.kind != CriterionKind::kBitwise) return;
   int num_samples = 0;
   int num_traced = 0;
   for (const RequestJudgement& request : judgement->requests) {
@@ -87,14 +111,15 @@ void NoteCriterion(CriterionKind criterion, ModeJudgement* judgement) {
                         num_traced, num_samples));
 }
 
-ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mode) {
+ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,
+                        Mode mode) {
   ModeJudgement judgement;
   judgement.mode = mode;
   judgement.verdict = Verdict::kPass;
   const std::vector<CellFinding> findings = CheckCells(plan, transcript, mode);
   for (const RequestSamples& samples : CollectSamples(plan, transcript, mode)) {
-    judgement.requests.push_back(JudgeRequest(plan, mode, samples, findings));
-    const auto why = LacksPower(samples, plan.criterion.kind);
+    judgement.requests.push_back(JudgeRequest(plan, mode, samples, texts, findings));
+    const auto why = LacksPower(samples, plan.criterion.kind, texts);
     if (samples.subject && why) {
       Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
     }
@@ -104,7 +129,7 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, Mode mod
   if (mode == Mode::kSeeds) CompareSeeds(plan, transcript, &judgement);
   AddRequests(&judgement);
   AddCells(findings, &judgement);
-  NoteCriterion(plan.criterion.kind, &judgement);
+  NoteCriterion(plan.criterion, &judgement);
   judgement.num_batches = CountDistinctBatches(plan, transcript, mode);
   judgement.bound = UpperBound95(judgement.num_batches);
   judgement.formed_sizes = FormedSizes(plan, transcript, mode);
@@ -119,16 +144,64 @@ ModeJudgement Unplanned(const Plan::Unplanned& unplanned) {
   return judgement;
 }
 
-void JudgeRun(const Transcript& transcript, Judgement* judgement) {
+bool IsNamed(const Plan& plan) {
+  return plan.modes_named || plan.modes.size() + plan.unplanned.size() == 1;
+}
+
+// Which modes decide. What could not be carried out always does.
+void Decide(const Plan& plan, const Manifest& subject, Judgement* judgement) {
+  if (IsNamed(plan)) return;
+  for (ModeJudgement& mode : judgement->modes) {
+    if (mode.verdict == Verdict::kUnsupported) {
+      mode.decides = false;
+    } else if (mode.mode == Mode::kPvsD && mode.verdict != Verdict::kError &&
+               !ClaimsDecodeAsPrefill(subject)) {
+      mode.decides = false;
+      judgement->notes.push_back(
+          "p_vs_d does not decide: the target does not claim that decoding gives what prefill "
+          "gives");
+    }
+  }
+}
+
+// The verdict of the modes that decide; where none does, nothing was shown.
+Verdict VerdictOfModes(const std::vector<ModeJudgement>& modes) {
+  Verdict verdict = Verdict::kPass;
+  bool any_decides = false;
+  bool all_unsupported = true;
+  for (const ModeJudgement& mode : modes) {
+    all_unsupported = all_unsupported && mode.verdict == Verdict::kUnsupported;
+    if (!mode.decides) continue;
+    any_decides = true;
+    verdict = Worse(verdict, mode.verdict);
+  }
+  if (any_decides) return verdict;
+  return all_unsupported && !modes.empty() ? Verdict::kUnsupported : Verdict::kInconclusive;
+}
+
+void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgement) {
   const auto inconclusive = [&](const std::string& reason) {
     judgement->verdict = Worse(judgement->verdict, Verdict::kInconclusive);
     judgement->reasons.push_back(reason);
   };
-  if (judgement->modes.empty()) inconclusive("nothing was run");
+  const auto& modes = judgement->modes;
+  if (modes.empty()) {
+    inconclusive("nothing was run");
+  } else if (judgement->verdict == Verdict::kInconclusive &&
+             std::none_of(modes.begin(), modes.end(), [](const auto& m) { return m.decides; })) {
+    inconclusive("no mode that decides was run");
+  }
   if (!transcript.ended_early.empty()) {
     inconclusive("not every step was run: " + transcript.ended_early);
   } else if (!transcript.complete) {
     inconclusive("not every step was run");
+  }
+  if (!plan.required_scope.empty()) {
+    const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
+    for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
+      inconclusive(fmt::format("the required scope {} is not tested: {}", ToString(uncovered.word),
+                               uncovered.why));
+    }
   }
   if (transcript.identity.empty()) return;
   if (transcript.identity_after.empty()) {
@@ -157,10 +230,11 @@ std::string ToString(Verdict verdict) {
 }
 
 std::string ToString(Cause cause) {
-  constexpr std::array kNames = {"none",           "input",          "exact_tie",
-                                 "not_repeatable", "first_run_only", "prefix_cache",
-                                 "sampling",       "numeric",        "unknown"};
-  return kNames[static_cast<size_t>(cause)];
+  return WordOf(kCauseWords, cause);
+}
+
+std::string ToString(ConditionKind kind) {
+  return WordOf(kConditionWords, kind);
 }
 
 Verdict Worse(Verdict a, Verdict b) {
@@ -170,20 +244,35 @@ Verdict Worse(Verdict a, Verdict b) {
   return gravity(a) < gravity(b) ? b : a;
 }
 
-Judgement Judge(const Plan& plan, const Transcript& transcript) {
+Judgement Judge(const Plan& plan, const Transcript& transcript, const Manifest& subject,
+                const TextFindings& texts) {
   Judgement judgement;
-  judgement.verdict = Verdict::kPass;
+  judgement.criterion_digest = CriterionDigest(plan.criterion);
   for (const Mode mode : plan.modes) {
-    judgement.modes.push_back(JudgeMode(plan, transcript, mode));
+    judgement.modes.push_back(JudgeMode(plan, transcript, texts, mode));
   }
   for (const Plan::Unplanned& unplanned : plan.unplanned) {
     judgement.modes.push_back(Unplanned(unplanned));
   }
-  for (const ModeJudgement& mode : judgement.modes) {
-    judgement.verdict = Worse(judgement.verdict, mode.verdict);
-  }
-  JudgeRun(transcript, &judgement);
+  Decide(plan, subject, &judgement);
+  judgement.verdict = VerdictOfModes(judgement.modes);
+  JudgeRun(plan, transcript, &judgement);
   return judgement;
+}
+
+bool ClaimsDecodeAsPrefill(const Manifest& subject) {
+  return std::any_of(subject.begin(), subject.end(), [](const ManifestField& field) {
+    return field.name == "engine.mode" && field.value == "deterministic";
+  });
+}
+
+bool FoundNondeterminism(const Judgement& judgement) {
+  for (const ModeJudgement& mode : judgement.modes) {
+    for (const RequestJudgement& request : mode.requests) {
+      if (request.verdict == Verdict::kFail && request.cause != Cause::kNone) return true;
+    }
+  }
+  return false;
 }
 
 int ExitCode(Verdict verdict) {

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend.h"
 #include "fixtures/plan.h"
 #include "reports/bound.h"
+#include "reports/text_findings.h"
 #include "reports/transcript.h"
 
 namespace detcheck {
@@ -28,6 +30,27 @@ enum class Cause {
 };
 
 std::string ToString(Cause cause);
+
+/// With what a divergence goes: the axis of the statement, or the kind of statement.
+enum class ConditionKind {
+  kNone,  ///< Nothing diverged, or nothing simple says when.
+  kFormedSize,
+  kNeighbourPrefill,
+  kSameStepPrefill,
+  kCachedTokens,
+  kItem,
+  kHistory,
+  kChunkBoundary,     ///< How the prompt was cut into chunks.
+  kAbsolutePosition,  ///< Where several different answers all leave the reference.
+  kOtherAxis,         ///< An axis of the plan that is none of these.
+  kTwoAxes,           ///< One of them where another is large enough.
+  kVariedSteps,       ///< All that was varied.
+  kIntermittent,      ///< Equal conditions do not give equal answers.
+  kRestart,           ///< Another start of the target.
+  kFirstRun,          ///< The first run, and nothing after it.
+};
+
+std::string ToString(ConditionKind kind);
 
 /// How near the two best candidates were where tokens part: "0", "<=0.125", "<=0.7", ">0.7" nats.
 /// The first two are within what rounding of half-precision logits moves, the last is not.
@@ -87,6 +110,13 @@ struct PrefillComparison {
   std::optional<double> mean_k3;
 };
 
+/// Samples of a request by what was found of their texts, under a criterion on single texts.
+struct ValidityCounts {
+  int num_valid = 0;
+  int num_invalid = 0;
+  int num_unknown = 0;
+};
+
 /// Judgement of one planned request in one mode. Samples are all its answers in all attempts of all
 /// steps but preparations; answers that ended in an error, and aborted ones without a token, are
 /// not samples. A trace is the sequence of (token ID, bits of the chosen token's logprob).
@@ -101,7 +131,8 @@ struct RequestJudgement {
   int unique_traces = 0;
   std::vector<int> trace_counts;
   std::optional<int> unique_texts;
-  std::optional<SampleRef> reference;   ///< What the others are held against.
+  std::optional<ValidityCounts> validity;  ///< Where the criterion is of single texts.
+  std::optional<SampleRef> reference;      ///< What the others are held against.
   std::vector<Divergence> divergences;  ///< One per distinct output or trace against the reference.
   /// The pair of samples, over all pairs, that differ at the earliest position. One of the two is
   /// always the reference: where two others differ at a position, one of them differs from the
@@ -111,13 +142,17 @@ struct RequestJudgement {
   Verdict verdict = Verdict::kInconclusive;
   std::vector<std::string> reasons;  ///< Why, in words; never empty unless the verdict is pass.
   Cause cause = Cause::kNone;
-  std::string condition;  ///< With which varied axis the divergence goes; may be empty.
+  ConditionKind condition_kind = ConditionKind::kNone;
+  std::string condition;  ///< With what the divergence goes, in words; empty where kNone.
 };
 
 /// Judgement of one mode.
 struct ModeJudgement {
   Mode mode = Mode::kSingle;
   Verdict verdict = Verdict::kInconclusive;
+  /// Whether the verdict of the whole hears it. Not where the mode was not asked for by name, and
+  /// the target cannot do it or, of p_vs_d, does not claim that decoding gives what prefill gives.
+  bool decides = true;
   std::vector<std::string> reasons;
   std::vector<std::string> notes;  ///< What the criterion was resolved to, and the like.
   int num_batches = 0;             ///< Distinct released batches that count: n of the bound.
@@ -127,7 +162,8 @@ struct ModeJudgement {
 };
 
 struct Judgement {
-  Verdict verdict = Verdict::kInconclusive;
+  std::string criterion_digest;              ///< Of the plan's criterion, by which it was judged.
+  Verdict verdict = Verdict::kInconclusive;  ///< Of the modes that decide, and of the run.
   std::vector<std::string> reasons;  ///< What bears on the whole run: interrupted, target changed.
   std::vector<std::string> notes;    ///< What a reader must know beside the verdict.
   std::vector<ModeJudgement> modes;  ///< In plan order; unplanned ones as kUnsupported.
@@ -136,8 +172,19 @@ struct Judgement {
 /// The verdict of the whole: fail over error over inconclusive over unsupported over pass.
 Verdict Worse(Verdict a, Verdict b);
 
-/// Judges a transcript. Pure; never throws for what a target answered.
-Judgement Judge(const Plan& plan, const Transcript& transcript);
+/// Judges a transcript. `subject`: what the target says of itself. `texts`: what was found of all
+/// texts that are judged, where the criterion is of single texts. Pure; never throws for what a
+/// target answered.
+Judgement Judge(const Plan& plan, const Transcript& transcript, const Manifest& subject = {},
+                const TextFindings& texts = {});
+
+/// Whether answers differ that should not. Else a verdict of fail means that all texts of a request
+/// are invalid alike.
+bool FoundNondeterminism(const Judgement& judgement);
+
+/// Whether the target claims that decoding gives what prefill gives: it runs in a deterministic
+/// mode.
+bool ClaimsDecodeAsPrefill(const Manifest& subject);
 
 /// Exit code of a verdict: pass 0, fail 1, inconclusive and unsupported 3, error 4.
 int ExitCode(Verdict verdict);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "fixtures/plan_words.h"
+#include "reports/judgement_words.h"
 #include "reports/record_json.h"
 
 namespace detcheck {
@@ -20,19 +21,6 @@ constexpr std::pair<Verdict, std::string_view> kVerdictWordList[] = {
     {Verdict::kError, "error"},
 };
 constexpr WordTable<Verdict> kVerdictWords = kVerdictWordList;
-
-constexpr std::pair<Cause, std::string_view> kCauseWordList[] = {
-    {Cause::kNone, "none"},
-    {Cause::kInput, "input"},
-    {Cause::kExactTie, "exact_tie"},
-    {Cause::kNotRepeatable, "not_repeatable"},
-    {Cause::kFirstRunOnly, "first_run_only"},
-    {Cause::kPrefixCache, "prefix_cache"},
-    {Cause::kSampling, "sampling"},
-    {Cause::kNumeric, "numeric"},
-    {Cause::kUnknown, "unknown"},
-};
-constexpr WordTable<Cause> kCauseWords = kCauseWordList;
 
 constexpr std::pair<NearTie, std::string_view> kNearTieWordList[] = {
     {NearTie::kZero, "0"},
@@ -93,10 +81,19 @@ void WritePrefill(const PrefillComparison& prefill, JsonText* json) {
   json->EndObject();
 }
 
+void WriteValidity(const ValidityCounts& validity, JsonText* json) {
+  json->BeginObject();
+  json->Field("invalid", validity.num_invalid);
+  json->Field("unknown", validity.num_unknown);
+  json->Field("valid", validity.num_valid);
+  json->EndObject();
+}
+
 void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* json) {
   json->BeginObject();
   json->Field("cause", WordOf(kCauseWords, request.cause));
   json->Field("condition", request.condition);
+  json->Field("condition_kind", WordOf(kConditionWords, request.condition_kind));
   json->Key("divergences");
   json->BeginArray();
   for (const Divergence& divergence : request.divergences) WriteDivergence(divergence, json);
@@ -123,6 +120,10 @@ void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* j
   json->Field("unique_samples", request.unique_samples);
   json->Field("unique_texts", request.unique_texts);
   json->Field("unique_traces", request.unique_traces);
+  if (request.validity) {
+    json->Key("validity");
+    WriteValidity(*request.validity, json);
+  }
   json->Field("verdict", WordOf(kVerdictWords, request.verdict));
   json->EndObject();
 }
@@ -130,6 +131,7 @@ void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* j
 void WriteMode(const ModeJudgement& mode, const Plan& plan, JsonText* json) {
   json->BeginObject();
   json->Field("bound", mode.bound);
+  json->Field("decides", mode.decides);
   json->Key("formed_sizes");
   json->Ints(mode.formed_sizes);
   json->Field("mode", ToString(mode.mode));
@@ -151,8 +153,9 @@ class JudgementReader {
       : plan_(plan), transcript_(transcript) {}
 
   Judgement Read(const JsonValue& value) const {
-    value.CheckFields({"modes", "notes", "reasons", "verdict"});
+    value.CheckFields({"criterion_sha256", "modes", "notes", "reasons", "verdict"});
     Judgement judgement;
+    judgement.criterion_digest = ReadCriterionDigest(value.At("criterion_sha256"));
     judgement.verdict = value.At("verdict").Word(kVerdictWords);
     judgement.reasons = ReadWords(value.At("reasons"));
     judgement.notes = ReadWords(value.At("notes"));
@@ -179,12 +182,20 @@ class JudgementReader {
     return found ? std::optional(found->Double()) : std::nullopt;
   }
 
+  // That the judgement is by another criterion than the plan's must not go unseen.
+  std::string ReadCriterionDigest(const JsonValue& value) const {
+    std::string digest = value.String();
+    if (digest != CriterionDigest(plan_.criterion)) value.Fail("is not of the plan's criterion");
+    return digest;
+  }
+
   ModeJudgement ReadMode(const JsonValue& value) const {
-    value.CheckFields({"bound", "formed_sizes", "mode", "notes", "num_batches", "reasons",
-                       "requests", "verdict"});
+    value.CheckFields({"bound", "decides", "formed_sizes", "mode", "notes", "num_batches",
+                       "reasons", "requests", "verdict"});
     ModeJudgement mode;
     mode.mode = value.At("mode").Word(kModeWords);
     mode.verdict = value.At("verdict").Word(kVerdictWords);
+    mode.decides = value.At("decides").Bool();
     mode.reasons = ReadWords(value.At("reasons"));
     mode.notes = ReadWords(value.At("notes"));
     mode.num_batches = value.At("num_batches").Int(0, kMaxInt);
@@ -198,10 +209,13 @@ class JudgementReader {
   }
 
   RequestJudgement ReadRequest(const JsonValue& value) const {
-    value.CheckFields({"cause", "condition", "divergences", "earliest", "id", "prefill", "reasons",
-                       "reference", "request", "sample_counts", "subject", "total_samples",
-                       "trace_counts", "traced_samples", "unique_samples", "unique_texts",
-                       "unique_traces", "verdict"});
+    value.CheckFields({"cause",          "condition",     "condition_kind",
+                       "divergences",    "earliest",      "id",
+                       "prefill",        "reasons",       "reference",
+                       "request",        "sample_counts", "subject",
+                       "total_samples",  "trace_counts",  "traced_samples",
+                       "unique_samples", "unique_texts",  "unique_traces",
+                       "validity",       "verdict"});
     RequestJudgement request;
     request.request = value.At("request").Int(0, static_cast<int>(plan_.requests.size()) - 1);
     if (value.At("id").String() != plan_.requests[request.request].id) {
@@ -215,6 +229,7 @@ class JudgementReader {
     request.unique_traces = value.At("unique_traces").Int(0, kMaxInt);
     request.trace_counts = value.At("trace_counts").Ints(0, kMaxInt);
     request.unique_texts = OptionalIntOf(value, "unique_texts");
+    if (const auto validity = value.Find("validity")) request.validity = ReadValidity(*validity);
     if (const auto reference = value.Find("reference")) request.reference = ReadRef(*reference);
     for (const JsonValue& divergence : value.At("divergences").Items()) {
       request.divergences.push_back(ReadDivergence(divergence));
@@ -225,7 +240,14 @@ class JudgementReader {
     request.reasons = ReadWords(value.At("reasons"));
     request.cause = value.At("cause").Word(kCauseWords);
     request.condition = value.At("condition").String();
+    request.condition_kind = value.At("condition_kind").Word(kConditionWords);
     return request;
+  }
+
+  static ValidityCounts ReadValidity(const JsonValue& value) {
+    value.CheckFields({"invalid", "unknown", "valid"});
+    return {value.At("valid").Int(0, kMaxInt), value.At("invalid").Int(0, kMaxInt),
+            value.At("unknown").Int(0, kMaxInt)};
   }
 
   static PrefillComparison ReadPrefill(const JsonValue& value) {
@@ -287,6 +309,7 @@ class JudgementReader {
 
 void WriteJudgement(const Judgement& judgement, const Plan& plan, JsonText* json) {
   json->BeginObject();
+  json->Field("criterion_sha256", judgement.criterion_digest);
   json->Key("modes");
   json->BeginArray();
   for (const ModeJudgement& mode : judgement.modes) WriteMode(mode, plan, json);

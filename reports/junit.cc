@@ -53,29 +53,10 @@ std::string Attribute(std::string_view name, std::string_view value) {
   return fmt::format(" {}=\"{}\"", name, text);
 }
 
-struct Counts {
-  int tests = 0;
-  int failures = 0;
-  int errors = 0;
-  int skipped = 0;
-  double seconds = 0.0;
-
-  void Add(const GateCase& one) {
-    ++tests;
-    seconds += one.duration_s;
-    if (one.verdict == Verdict::kFail) ++failures;
-    if (one.verdict == Verdict::kError) ++errors;
-    if (one.verdict == Verdict::kInconclusive || one.verdict == Verdict::kUnsupported) ++skipped;
-  }
-};
-
-std::string AttributesOf(const Counts& counts) {
-  return fmt::format(R"( tests="{}" failures="{}" errors="{}" time="{:.3f}")", counts.tests,
-                     counts.failures, counts.errors, counts.seconds);
-}
-
-std::string_view ElementOf(Verdict verdict) {
-  switch (verdict) {
+// What a case that did not pass is to a reader; a case that does not decide must not fail a job.
+std::string_view ElementOf(const GateCase& one) {
+  if (!one.decides && one.verdict != Verdict::kPass) return "skipped";
+  switch (one.verdict) {
     case Verdict::kFail:
       return "failure";
     case Verdict::kError:
@@ -89,6 +70,28 @@ std::string_view ElementOf(Verdict verdict) {
   return "";
 }
 
+struct Counts {
+  int tests = 0;
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+  double seconds = 0.0;
+
+  void Add(const GateCase& one) {
+    ++tests;
+    seconds += one.duration_s;
+    const std::string_view element = ElementOf(one);
+    if (element == "failure") ++failures;
+    if (element == "error") ++errors;
+    if (element == "skipped") ++skipped;
+  }
+};
+
+std::string AttributesOf(const Counts& counts) {
+  return fmt::format(R"( tests="{}" failures="{}" errors="{}" time="{:.3f}")", counts.tests,
+                     counts.failures, counts.errors, counts.seconds);
+}
+
 std::string CaseXml(const GateSuite& suite, const GateCase& one) {
   std::string xml = "    <testcase" + Attribute("classname", suite.name) +
                     Attribute("name", one.name) + fmt::format(" time=\"{:.3f}\"", one.duration_s);
@@ -96,8 +99,10 @@ std::string CaseXml(const GateSuite& suite, const GateCase& one) {
     if (one.detail.empty()) return xml + "/>\n";
     return xml + ">\n      <system-out>" + XmlText(one.detail) + "</system-out>\n    </testcase>\n";
   }
-  const std::string_view element = ElementOf(one.verdict);
-  xml += fmt::format(">\n      <{}{}", element, Attribute("message", one.message));
+  const std::string_view element = ElementOf(one);
+  const std::string message =
+      one.decides ? one.message : fmt::format("{}: {}", VerdictInWords(one), one.message);
+  xml += fmt::format(">\n      <{}{}", element, Attribute("message", message));
   if (element == "skipped") return xml + "/>\n    </testcase>\n";
   return xml + Attribute("type", one.kind) +
          fmt::format(">\n{}</{}>\n    </testcase>\n", XmlText(one.detail), element);

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "reports/bound.h"
 #include "reports/console_words.h"
-#include "reports/html_summary.h"
+#include "reports/scope_text.h"
 
 namespace detcheck {
 namespace {
@@ -99,8 +98,9 @@ void AddModes(const Report& report, Summary* summary) {
   for (const ModeJudgement& mode : report.judgement.modes) {
     const Tally tally = TallyOf(mode);
     summary->Add(fmt::format(
-        "| {} | **{}** | {} of {} | {} | {} | {} |\n", ToString(mode.mode), ToString(mode.verdict),
-        tally.num_failed, tally.num_fixtures, tally.num_samples, mode.num_batches,
+        "| {} | **{}**{} | {} of {} | {} | {} | {} |\n", ToString(mode.mode),
+        ToString(mode.verdict), mode.decides ? "" : " (does not decide)", tally.num_failed,
+        tally.num_fixtures, tally.num_samples, mode.num_batches,
         mode.formed_sizes.empty() ? "not known"
                                   : fmt::format("{}", fmt::join(mode.formed_sizes, ", "))));
   }
@@ -109,26 +109,13 @@ void AddModes(const Report& report, Summary* summary) {
 
 void AddScope(const Report& report, Summary* summary) {
   summary->Add("### Scope\n\n");
-  const int num_launches = NumLaunches(report);
-  for (const ModeJudgement& mode : report.judgement.modes) {
-    if (mode.verdict == Verdict::kPass) {
-      summary->Add(fmt::format("- {}: {}\n", ToString(mode.mode),
-                               BoundInWords(mode.num_batches, num_launches)));
-    }
-    for (const std::string& note : mode.notes) {
-      summary->Add(fmt::format("- {}: {}\n", ToString(mode.mode), Phrase(note)));
-    }
+  for (const auto& [name, text] : ScopeParts(report.scope)) {
+    summary->Add(fmt::format("- {}: {}\n", name, Phrase(text)));
   }
-  for (const std::string& what : report.plan.not_tested) {
-    summary->Add(fmt::format("- not tested: {}\n", Phrase(what)));
-  }
-  for (const std::string& note : report.judgement.notes) summary->Add("- " + Phrase(note) + "\n");
   if (report.support) {
     summary->Add(fmt::format("- documentation: {}\n", Phrase(SupportInWords(*report.support))));
   }
-  summary->Add(
-      "- holds for the engine, model, settings and device of this run, and no other\n\n"
-      "| tested | value |\n| --- | --- |\n");
+  summary->Add("\n| tested, and no other | value |\n| --- | --- |\n");
   for (const ManifestField& field : report.subject) {
     if (field.value.empty()) continue;
     summary->Add(fmt::format("| {} | {} |\n", Phrase(field.name), Phrase(field.value)));
@@ -142,7 +129,7 @@ void AddCases(const std::vector<GateSuite>& suites, Summary* summary) {
     for (const GateSuite& suite : suites) {
       for (const GateCase& one : suite.cases) {
         if (one.verdict != verdict) continue;
-        std::string piece = fmt::format("**{}**: {}, {}: {}\n\n", ToString(verdict),
+        std::string piece = fmt::format("**{}**: {}, {}: {}\n\n", VerdictInWords(one),
                                         Phrase(suite.name), Phrase(one.name), Phrase(one.message));
         if (verdict == Verdict::kFail && !one.detail.empty()) piece += Block(one.detail);
         summary->Add(piece);

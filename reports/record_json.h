@@ -13,6 +13,7 @@
 #include "fixtures/json_reader.h"
 #include "fixtures/words.h"
 #include "reports/json_text.h"
+#include "reports/text_findings.h"
 
 namespace detcheck {
 
@@ -31,6 +32,13 @@ inline constexpr std::pair<WitnessSource, std::string_view> kWitnessSourceWordLi
     {WitnessSource::kEngine, "engine"},
 };
 inline constexpr WordTable<WitnessSource> kWitnessSourceWords = kWitnessSourceWordList;
+
+inline constexpr std::pair<Validity, std::string_view> kValidityWordList[] = {
+    {Validity::kValid, "valid"},
+    {Validity::kInvalid, "invalid"},
+    {Validity::kUnknown, "unknown"},
+};
+inline constexpr WordTable<Validity> kValidityWords = kValidityWordList;
 
 /// {"cached_tokens", "chunk_ends", "formed_size", …, "source"}; absent where not known.
 void WriteWitness(const Witness& witness, JsonText* json);

@@ -5,7 +5,10 @@
 
 #include "engine/backend.h"
 #include "fixtures/plan.h"
+#include "fixtures/protocol.h"
 #include "reports/judgement.h"
+#include "reports/scope.h"
+#include "reports/text_findings.h"
 #include "reports/support.h"
 #include "reports/transcript.h"
 
@@ -19,19 +22,26 @@ struct RunFacts {
   int resumed_records = 0;  ///< Records taken over from an earlier transcript.
 };
 
-/// Plan + transcript + judgement + manifests. One JSON file (reports/schema/report-1.schema.json).
+/// Plan + transcript + judgement + manifests + scope. One JSON file
+/// (reports/schema/report-1.schema.json).
 struct Report {
   RunFacts run;
   Manifest harness;
   Manifest subject;
   TargetFacts facts;
+  std::optional<Protocol> protocol;  ///< That the plan was made from.
   /// What the engine's documentation says of the subject's combination; absent in reports of
   /// versions that did not look it up.
   std::optional<SupportFinding> support;
   Plan plan;
   Transcript transcript;
+  TextFindings texts;  ///< Of the judged texts, where the criterion is of single texts.
   Judgement judgement;
+  Scope scope;
 };
+
+/// Fills in the judgement and the scope from all else.
+void JudgeReport(Report* report);
 
 /// The report as JSON text. Distinct outputs are stored once and referred to by samples; logprobs
 /// keep their exact bits.

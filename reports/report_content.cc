@@ -8,6 +8,7 @@
 #include "reports/manifest_json.h"
 #include "reports/packed_logprobs.h"
 #include "reports/record_json.h"
+#include "reports/scope_json.h"
 #include "reports/support_json.h"
 
 namespace detcheck {
@@ -38,6 +39,8 @@ class TextTable {
 // Writes the transcript; what samples share goes to the tables.
 class TranscriptWriting {
  public:
+  explicit TranscriptWriting(const TextFindings& texts) : texts_(texts) {}
+
   void Write(const Transcript& transcript, JsonText* json) {
     json->BeginObject();
     json->Field("complete", transcript.complete);
@@ -122,10 +125,18 @@ class TranscriptWriting {
     text.Key("ids");
     text.Ints(completion.token_ids);
     if (completion.text) WriteText("text", *completion.text, &text);
+    const auto finding = completion.text ? texts_.find(*completion.text) : texts_.end();
+    if (finding != texts_.end()) WriteFinding(finding->second, &text);
     text.EndObject();
     return outputs_.Add(text.Take());
   }
 
+  static void WriteFinding(const TextFinding& finding, JsonText* json) {
+    json->Field("validity", WordOf(kValidityWords, finding.validity));
+    if (!finding.why.empty()) WriteText("why", finding.why, json);
+  }
+
+  const TextFindings& texts_;
   TextTable outputs_;
   TextTable logprobs_;
   TextTable digests_;
@@ -148,6 +159,11 @@ void WriteList(const std::vector<std::string>& texts,
   take("]");
 }
 
+std::string ProtocolJson(const std::optional<Protocol>& protocol) {
+  if (!protocol) return "null";
+  return "{\"content\":" + protocol->json + ",\"sha256\":\"" + ProtocolDigest(*protocol) + "\"}";
+}
+
 }  // namespace
 
 ReportContent::ReportContent(const Report& report)
@@ -156,11 +172,13 @@ ReportContent::ReportContent(const Report& report)
       judgement_(
           JsonOf([&](JsonText* json) { WriteJudgement(report.judgement, report.plan, json); })),
       plan_(PlanToJson(report.plan)),
+      protocol_(ProtocolJson(report.protocol)),
+      scope_(JsonOf([&](JsonText* json) { WriteScope(report.scope, json); })),
       subject_(JsonOf([&](JsonText* json) { WriteManifest(report.subject, json); })) {
   if (report.support) {
     support_ = JsonOf([&](JsonText* json) { WriteSupport(*report.support, json); });
   }
-  TranscriptWriting writing;
+  TranscriptWriting writing(report.texts);
   transcript_ = JsonOf([&](JsonText* json) { writing.Write(report.transcript, json); });
   logprobs_ = writing.logprobs().Take();
   outputs_ = writing.outputs().Take();
@@ -168,8 +186,8 @@ ReportContent::ReportContent(const Report& report)
 
 const std::vector<std::string_view>& ReportContent::Names() {
   static const std::vector<std::string_view> kNames = {
-      "facts", "harness", "judgement", "logprobs", "outputs",
-      "plan",  "schema",  "subject",   "support",  "transcript"};
+      "facts",    "harness", "judgement", "logprobs", "outputs",   "plan",
+      "protocol", "schema",  "scope",     "subject",  "support",   "transcript"};
   return kNames;
 }
 
@@ -181,6 +199,8 @@ void ReportContent::Write(std::string_view name,
   if (name == "logprobs") return WriteList(logprobs_, take);
   if (name == "outputs") return WriteList(outputs_, take);
   if (name == "plan") return take(plan_);
+  if (name == "protocol") return take(protocol_);
+  if (name == "scope") return take(scope_);
   if (name == "subject") return take(subject_);
   if (name == "support") return take(support_);
   if (name == "transcript") return take(transcript_);

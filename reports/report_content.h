@@ -39,6 +39,8 @@ class ReportContent {
   std::vector<std::string> logprobs_;  // Each distinct block once.
   std::vector<std::string> outputs_;   // Each distinct output once.
   std::string plan_;
+  std::string protocol_;
+  std::string scope_;
   std::string subject_;
   std::string support_;  // Empty: there is none.
   std::string transcript_;

@@ -18,6 +18,7 @@
 #include "reports/record_json.h"
 #include "reports/report.h"
 #include "reports/report_content.h"
+#include "reports/scope_json.h"
 #include "reports/support_json.h"
 
 namespace detcheck {
@@ -47,12 +48,15 @@ class TranscriptReading {
  public:
   TranscriptReading(const JsonValue& report, const Plan& plan) : plan_(plan) {
     for (const JsonValue& value : report.At("outputs").Items()) {
-      value.CheckFields({"ids", "text"});
+      value.CheckFields({"ids", "text", "validity", "why"});
       outputs_.push_back({value.At("ids").Ints(kMinInt, kMaxInt), OptionalTextOf(value, "text")});
+      ReadFinding(value, outputs_.back());
     }
     logprobs_ = report.At("logprobs").Items();
     is_used_.assign(logprobs_.size(), false);
   }
+
+  const TextFindings& texts() const { return texts_; }
 
   Transcript Read(const JsonValue& value) {
     value.CheckFields({"complete", "ended_early", "identity", "identity_after", "plan_sha256",
@@ -76,6 +80,17 @@ class TranscriptReading {
   }
 
  private:
+  void ReadFinding(const JsonValue& value, const Output& output) {
+    const auto validity = value.Find("validity");
+    if (!validity) return;
+    if (!output.text) validity->Fail("of an output without text");
+    const TextFinding finding{validity->Word(kValidityWords),
+                              OptionalTextOf(value, "why").value_or("")};
+    const auto [it, is_new] = texts_.emplace(*output.text, finding);
+    if (!is_new && it->second != finding)
+      validity->Fail("is not what another output of that text has");
+  }
+
   template <typename Entry>
   static const Entry& EntryOf(const std::vector<Entry>& table, JsonValue index) {
     return table[index.Int(0, static_cast<int>(table.size()) - 1)];
@@ -132,6 +147,7 @@ class TranscriptReading {
 
   const Plan& plan_;
   std::vector<Output> outputs_;
+  TextFindings texts_;
   std::vector<JsonValue> logprobs_;  // Still packed.
   std::vector<bool> is_used_;        // Of each of them: some sample has it.
   std::vector<std::string> digests_;
@@ -163,11 +179,24 @@ Plan ReadPlanOf(const JsonDocument& document) {
   return PlanFromJson(CanonicalJson(document.tree().at("plan")), document.file() + ": plan");
 }
 
+std::optional<Protocol> ReadProtocol(const JsonDocument& document) {
+  const JsonValue value = document.Root().At("protocol");
+  if (value.IsNull()) return std::nullopt;
+  value.CheckFields({"content", "sha256"});
+  value.At("content");
+  Protocol protocol =
+      ProtocolFromJson(CanonicalJson(document.tree().at("protocol").at("content")), value.Where());
+  const JsonValue digest = value.At("sha256");
+  if (digest.String() != ProtocolDigest(protocol)) digest.Fail("is not of the content");
+  return protocol;
+}
+
 Report ReadParts(const JsonDocument& document, std::string* digest) {
   const JsonValue root = document.Root();
   root.CheckSchema(kReportSchema);
   root.CheckFields({"content_sha256", "facts", "harness", "judgement", "logprobs", "outputs",
-                    "plan", "run", "schema", "subject", "support", "timings", "transcript"});
+                    "plan", "protocol", "run", "schema", "scope", "subject", "support", "timings",
+                    "transcript"});
   *digest = root.At("content_sha256").String();
   Report report;
   report.run = ReadRun(root.At("run"));
@@ -176,9 +205,13 @@ Report ReadParts(const JsonDocument& document, std::string* digest) {
   if (const auto support = root.Find("support")) report.support = ReadSupport(*support);
   report.facts = ReadFacts(root.At("facts"));
   report.plan = ReadPlanOf(document);
-  report.transcript = TranscriptReading(root, report.plan).Read(root.At("transcript"));
+  report.protocol = ReadProtocol(document);
+  TranscriptReading transcript(root, report.plan);
+  report.transcript = transcript.Read(root.At("transcript"));
+  report.texts = transcript.texts();
   ReadTimings(root.At("timings"), &report.transcript);
   report.judgement = ReadJudgement(root.At("judgement"), report.plan, report.transcript);
+  report.scope = ReadScope(root.At("scope"), report.plan);
   return report;
 }
 

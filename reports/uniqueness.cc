@@ -154,7 +154,27 @@ Classes ClassifyTexts(const std::vector<Sample>& samples) {
   return Classifier(keys).Run();
 }
 
+const TextFinding* FindingOf(const Sample& sample, const TextFindings& findings) {
+  if (sample.IsPrefix() || !sample.answer->text) return nullptr;
+  const auto it = findings.find(*sample.answer->text);
+  return it == findings.end() ? nullptr : &it->second;
+}
+
+Classes ClassifyValidity(const std::vector<Sample>& samples, const TextFindings& findings) {
+  Keys keys;
+  for (const Sample& sample : samples) {
+    const TextFinding* finding = FindingOf(sample, findings);
+    if (finding == nullptr || finding->validity == Validity::kUnknown) {
+      keys.emplace_back();
+    } else {
+      keys.push_back(Key{finding->validity == Validity::kValid ? "valid" : "invalid", 0, false});
+    }
+  }
+  return Classifier(keys).Run();
+}
+
 bool Likeness::Same(int a, int b, CriterionKind criterion) const {
+  if (IsOfSingleTexts(criterion)) return !Differ(validity, a, b);
   if (criterion == CriterionKind::kText) return !Differ(texts, a, b);
   if (Differ(outputs, a, b)) return false;
   return criterion != CriterionKind::kBitwise || !Differ(traces, a, b);

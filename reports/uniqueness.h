@@ -4,6 +4,7 @@
 
 #include "fixtures/criterion.h"
 #include "reports/samples.h"
+#include "reports/text_findings.h"
 
 namespace detcheck {
 
@@ -28,19 +29,27 @@ Classes ClassifyTraces(const std::vector<Sample>& samples);
 /// Alike: equal bytes of text, over the whole samples that have text.
 Classes ClassifyTexts(const std::vector<Sample>& samples);
 
-/// The three together.
+/// What was found of the sample's text; null where it is aborted, has none, or was not looked at.
+const TextFinding* FindingOf(const Sample& sample, const TextFindings& findings);
+
+/// Alike: both valid, or both invalid, over the samples of which that was told.
+Classes ClassifyValidity(const std::vector<Sample>& samples, const TextFindings& findings);
+
+/// All together.
 struct Likeness {
   Classes outputs;
   Classes traces;
   Classes texts;
+  Classes validity;
 
-  explicit Likeness(const std::vector<Sample>& samples)
+  Likeness(const std::vector<Sample>& samples, const TextFindings& findings)
       : outputs(ClassifyOutputs(samples)),
         traces(ClassifyTraces(samples)),
-        texts(ClassifyTexts(samples)) {}
+        texts(ClassifyTexts(samples)),
+        validity(ClassifyValidity(samples, findings)) {}
 
   /// Whether samples `a` and `b` are the same answer under `criterion`. What one of them does not
-  /// have (logprobs, text) is not held against it.
+  /// have (logprobs, text, a text that could be judged) is not held against it.
   bool Same(int a, int b, CriterionKind criterion) const;
 };
 

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <utility>
 
 #include "reports/attribution.h"
 #include "reports/condition.h"
 #include "reports/control.h"
 #include "reports/divergence.h"
+#include "reports/power.h"
 #include "reports/uniqueness.h"
+#include "reports/validity.h"
 
 namespace detcheck {
 namespace {
@@ -29,12 +33,14 @@ std::string CountVector(const std::vector<int>& counts) {
 // Judges one request; its parts fill in `judgement_` one after another.
 class RequestJudge {
  public:
-  RequestJudge(const Plan& plan, Mode mode, const RequestSamples& samples)
+  RequestJudge(const Plan& plan, Mode mode, const RequestSamples& samples,
+               const TextFindings& texts)
       : plan_(plan),
         request_(plan.requests[samples.request]),
         all_(samples),
         samples_(samples.samples),
-        likeness_(samples.samples),
+        texts_(texts),
+        likeness_(samples.samples, texts),
         criterion_(plan.criterion.kind),
         control_(ReadControlArm(samples.samples, likeness_, criterion_)) {
     judgement_.mode = mode;
@@ -48,8 +54,9 @@ class RequestJudge {
     FindEarliest();
     CheckInputs();
     CheckEqual();
+    CheckTexts();
     if (judgement_.subject) CheckCellsOf(findings);
-    if (const auto why = LacksPower(all_, criterion_)) Add(Verdict::kInconclusive, *why);
+    if (const auto why = LacksPower(all_, criterion_, texts_)) Add(Verdict::kInconclusive, *why);
     DescribeWhen();
     return std::move(judgement_);
   }
@@ -72,6 +79,7 @@ class RequestJudge {
     judgement_.unique_traces = likeness_.traces.Size();
     judgement_.trace_counts = likeness_.traces.counts;
     if (likeness_.texts.Size() > 0) judgement_.unique_texts = likeness_.texts.Size();
+    if (IsOfSingleTexts(criterion_)) judgement_.validity = CountValidity(samples_, texts_);
     if (control_.reference >= 0) judgement_.reference = samples_[control_.reference].ref;
   }
 
@@ -226,16 +234,44 @@ class RequestJudge {
     }
   }
 
+  // What no divergence tells of texts.
+  void CheckTexts() {
+    if (!judgement_.validity) return;
+    const ValidityCounts& counts = *judgement_.validity;
+    if (counts.num_invalid > 0 && counts.num_valid > 0 && !AnyBreaks()) {
+      judgement_.cause = Cause::kUnknown;
+      Fail(HowValidityDiffers());
+    }
+    if (counts.num_invalid > 0 && counts.num_valid == 0 && judgement_.subject) {
+      Fail("all texts are invalid alike, which is not nondeterminism: " +
+           WhyNotValid(samples_, texts_, Validity::kInvalid));
+    }
+    if (counts.num_unknown > 0) {
+      Add(Verdict::kInconclusive,
+          fmt::format("{} of {} texts could not be judged: {}", counts.num_unknown,
+                      counts.num_valid + counts.num_invalid + counts.num_unknown,
+                      WhyNotValid(samples_, texts_, Validity::kUnknown)));
+    }
+  }
+
+  std::string HowValidityDiffers() const {
+    return fmt::format("validity differs: {} texts are valid, {} are not: {}",
+                       judgement_.validity->num_valid, judgement_.validity->num_invalid,
+                       WhyNotValid(samples_, texts_, Validity::kInvalid));
+  }
+
   // Whether the start of the target, and nothing else, says which samples differ.
   bool DiffersByLaunch() const {
     const int launch = samples_[control_.reference].record->launch;
+    bool any_differs = false;
     for (size_t i = 0; i < samples_.size(); ++i) {
       const int sample = static_cast<int>(i);
       if (IsFirstRun(sample)) continue;
-      const bool same = likeness_.Same(sample, control_.reference, criterion_);
-      if (same != (samples_[i].record->launch == launch)) return false;
+      const bool differs = !likeness_.Same(sample, control_.reference, criterion_);
+      if (differs != (samples_[i].record->launch != launch)) return false;
+      any_differs = any_differs || differs;
     }
-    return true;
+    return any_differs;
   }
 
   bool AnyBreaks() const {
@@ -249,6 +285,9 @@ class RequestJudge {
     if (criterion_ == CriterionKind::kText) {
       return fmt::format("texts differ: {} unique texts in {} samples",
                          judgement_.unique_texts.value_or(0), likeness_.texts.NumCompared());
+    }
+    if (judgement_.validity) {
+      return HowValidityDiffers();
     }
     if (judgement_.unique_samples > 1) {
       return fmt::format("tokens differ: {} unique samples of {} ({}), first at output position {}",
@@ -303,18 +342,29 @@ class RequestJudge {
       num_diverged += diverged ? 1 : 0;
       observations.push_back(Observe(plan_, samples_[i], diverged));
     }
-    judgement_.condition = control_.not_repeatable ? fmt::format("intermittent: {} of {} samples",
-                                                                 num_diverged, observations.size())
-                                                   : DescribeCondition(observations);
-    if (observations.size() < samples_.size() && judgement_.condition.empty()) {
-      judgement_.condition = "in the first run only";
+    const bool is_without_first = observations.size() < samples_.size();
+    Condition condition;
+    if (control_.by_launch || DiffersByLaunch()) {
+      condition = {ConditionKind::kRestart, "after a restart only"};
+    } else if (control_.not_repeatable) {
+      condition = {ConditionKind::kIntermittent, fmt::format("intermittent: {} of {} samples",
+                                                             num_diverged, observations.size())};
+    } else {
+      condition = DescribeCondition(observations);
     }
+    if (condition.words.empty()) {
+      condition = is_without_first ? Condition{ConditionKind::kFirstRun, "in the first run only"}
+                                   : DescribePosition(judgement_.divergences, PromptLen(request_));
+    }
+    judgement_.condition_kind = condition.kind;
+    judgement_.condition = std::move(condition.words);
   }
 
   const Plan& plan_;
   const PlannedRequest& request_;
   const RequestSamples& all_;
   const std::vector<Sample>& samples_;
+  const TextFindings& texts_;
   const Likeness likeness_;
   const CriterionKind criterion_;
   const ControlArm control_;
@@ -326,23 +376,9 @@ class RequestJudge {
 
 }  // namespace
 
-std::optional<std::string> LacksPower(const RequestSamples& samples, CriterionKind criterion) {
-  const auto& all = samples.samples;
-  auto num_compared = std::ssize(all);
-  if (criterion == CriterionKind::kText) {
-    num_compared = std::count_if(all.begin(), all.end(), [](const Sample& sample) {
-      return sample.answer->text && !sample.IsPrefix();
-    });
-    if (num_compared == 0 && !all.empty()) return "the criterion is text, and the target gave none";
-  }
-  if (num_compared == 0) return "no sample";
-  if (num_compared == 1) return "one sample: nothing to compare it with";
-  return std::nullopt;
-}
-
 RequestJudgement JudgeRequest(const Plan& plan, Mode mode, const RequestSamples& samples,
-                              const std::vector<CellFinding>& findings) {
-  return RequestJudge(plan, mode, samples).Run(findings);
+                              const TextFindings& texts, const std::vector<CellFinding>& findings) {
+  return RequestJudge(plan, mode, samples, texts).Run(findings);
 }
 
 }  // namespace detcheck

@@ -43,7 +43,6 @@ struct Memory {
   DeviceBuffer floats{size_t{1} << 26};  // Gains, and tables of RoPE.
   DeviceBuffer indices{size_t{kMaxRows} * 4};
   DeviceBuffer logits{size_t{kMostLogitRows} * kVocabSize * 4};
-  DeviceBuffer scratch;  ///< Of the digests.
 
   explicit Memory(cudaStream_t stream) {
     for (const DeviceBuffer* buffer : {&a, &b}) {
@@ -165,7 +164,7 @@ void Measure(int rounds) {
     MeasureSampler(memory, num_rows, rounds, stream.get());
     const double us = TimeCall(
         [&] {
-          DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, &memory.scratch,
+          DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, &scratch,
                      stream.get());
         },
         5);

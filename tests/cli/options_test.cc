@@ -28,7 +28,6 @@ TEST(Options, DefaultsOfAMode) {
   const Options options = Parse("single");
   EXPECT_EQ(options.command, Command::kModes);
   EXPECT_THAT(options.settings.modes, ElementsAre(Mode::kSingle));
-  EXPECT_FALSE(options.all_modes);
   EXPECT_EQ(options.target.engine, "auto");
   EXPECT_EQ(options.target.embedded.model, "synthetic:tiny");
   EXPECT_FALSE(options.target.embedded.deterministic);
@@ -103,6 +102,20 @@ TEST(Options, ArgumentsAreKeptWithoutFoldersAndOutputOptions) {
   EXPECT_THAT(arguments, testing::Not(HasSubstr("--quiet")));
 }
 
+TEST(Options, CriteriaWithArguments) {
+  const Options options = Parse("single --criterion json_schema:/home/someone/answer.json");
+  EXPECT_EQ(options.settings.criterion.kind, CriterionKind::kJsonSchema);
+  EXPECT_EQ(options.settings.criterion.argument, "/home/someone/answer.json");
+  EXPECT_EQ(options.arguments, "single --criterion json_schema:answer.json");
+  EXPECT_EQ(Parse("single --criterion regex:^a:b$").settings.criterion.argument, "^a:b$");
+  EXPECT_EQ(Parse("single --criterion regex:^a:b$").arguments, "single --criterion regex:^a:b$");
+}
+
+TEST(Options, TheProtocolOfAGate) {
+  EXPECT_EQ(Parse("gate r.json --protocol p.json").protocol, "p.json");
+  EXPECT_EQ(Parse("gate r.json").protocol, "");
+}
+
 TEST(Options, MinusOneTurnsTopKOff) {
   EXPECT_EQ(Parse("single --top-k -1").settings.sampling->top_k, -1);
 }
@@ -110,7 +123,6 @@ TEST(Options, MinusOneTurnsTopKOff) {
 TEST(Options, AllNamesEveryMode) {
   const Options options = Parse("all");
   EXPECT_EQ(options.settings.modes, AllModes());
-  EXPECT_TRUE(options.all_modes);
 }
 
 TEST(Options, OtherCommands) {

@@ -23,6 +23,7 @@ EXIT_CODES = {
     "error+inconclusive": 4,
     "pass+unsupported": 3,
     "all": 0,
+    "unclaimed": 0,
     "hostile": 1,
     "nothing": 3,
 }

@@ -24,8 +24,16 @@ GateCase CaseOf(const std::string& name, Verdict verdict, const std::string& mes
   return one;
 }
 
-TEST(Annotations, NothingWhereAllPassed) {
-  EXPECT_EQ(RenderAnnotations(SuitesOf(VerdictReport("pass"), "")), "");
+TEST(Annotations, OnlyTheScopeWhereAllPassed) {
+  const std::string text = RenderAnnotations(SuitesOf(VerdictReport("pass"), ""));
+  EXPECT_TRUE(text.starts_with("::notice title=detcheck.run%3A scope::run_to_run: 4 repeats"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+TEST(Annotations, WhatDoesNotDecideIsNoError) {
+  const std::string text = RenderAnnotations(SuitesOf(VerdictReport("unclaimed"), ""));
+  EXPECT_EQ(text.find("::error"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("::warning title=detcheck.p_vs_d%3A q01::fail (does not decide): "));
 }
 
 class AnnotationsGolden : public testing::TestWithParam<const char*> {};
@@ -73,7 +81,8 @@ TEST(Annotations, HostileTextBeginsNoLine) {
   for (size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
     const std::string line = text.substr(begin, text.find('\n', begin) - begin);
     EXPECT_TRUE(line.starts_with("::error title=detcheck.") ||
-                line.starts_with("::warning title=detcheck."))
+                line.starts_with("::warning title=detcheck.") ||
+                line.starts_with("::notice title=detcheck."))
         << line;
     EXPECT_EQ(line.find('\r'), std::string::npos);
   }

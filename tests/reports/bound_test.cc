@@ -26,7 +26,7 @@ TEST(Bound, NothingIsKnownWithoutABatch) {
 TEST(Bound, InWords) {
   EXPECT_EQ(BoundInWords(50, 1),
             "up to 5.8 % of such batches could still diverge (95 % confidence, 50 distinct "
-            "batches); says nothing about other starts of the target");
+            "batches); says nothing about other starts of the server");
   EXPECT_EQ(BoundInWords(1, 2),
             "up to 95.0 % of such batches could still diverge (95 % confidence, 1 distinct batch)");
 }

@@ -144,16 +144,48 @@ TEST(ControlArm, TargetWithoutColdTakesTheSecondSolo) {
   EXPECT_EQ(request.reference, (SampleRef{1, 0}));
 }
 
-TEST(ControlArm, LaunchesThatDifferAreSaidToBe) {
+// Control samples of two starts of the target, as a resumed run has them.
+RunBuilder OfTwoStarts(const std::vector<Completion>& first,
+                       const std::vector<Completion>& second) {
   RunBuilder run;
-  run.Solos(3, Arm::kControlCold, kAnswer);
-  for (int i = 0; i < 3; ++i) {
-    run.Solo(Arm::kControlCold, kOther);
+  for (const Completion& answer : first) run.Solo(Arm::kControlCold, answer);
+  for (const Completion& answer : second) {
+    run.Solo(Arm::kControlCold, answer);
     run.LastRecord().launch = 1;
   }
-  const RequestJudgement request = run.JudgeFirst();
+  return run;
+}
+
+TEST(ControlArm, StartsThatDifferAreARestart) {
+  for (const RunBuilder& run : {OfTwoStarts({kAnswer, kAnswer, kAnswer}, {kOther, kOther, kOther}),
+                                OfTwoStarts({kAnswer}, {kOther, kOther, kOther})}) {
+    const RequestJudgement request = run.JudgeFirst();
+    EXPECT_EQ(request.verdict, Verdict::kFail);
+    EXPECT_EQ(request.cause, Cause::kNotRepeatable);
+    EXPECT_THAT(request.reasons, Contains(HasSubstr("differ between starts")));
+    EXPECT_THAT(request.reasons, Contains(HasSubstr("(not_repeatable, restart)")));
+    EXPECT_EQ(request.condition_kind, ConditionKind::kRestart);
+  }
+}
+
+TEST(ControlArm, DisagreementWithinAStartIsNoRestart) {
+  const RequestJudgement request =
+      OfTwoStarts({kAnswer, kOther, kAnswer}, {kOther, kOther}).JudgeFirst();
   EXPECT_EQ(request.cause, Cause::kNotRepeatable);
-  EXPECT_THAT(request.reasons, Contains(HasSubstr("differ between starts")));
+  EXPECT_THAT(request.reasons, Contains(HasSubstr("run_to_run")));
+  EXPECT_EQ(request.condition_kind, ConditionKind::kIntermittent);
+}
+
+TEST(ControlArm, AFirstRunThatDiffersWithinItsStartIsNoRestart) {
+  const RequestJudgement request =
+      OfTwoStarts({kOther, kAnswer, kAnswer}, {kAnswer, kAnswer}).JudgeFirst();
+  EXPECT_EQ(request.cause, Cause::kFirstRunOnly);
+  EXPECT_EQ(request.condition_kind, ConditionKind::kFirstRun);
+}
+
+TEST(ControlArm, StartsThatAgreePass) {
+  EXPECT_EQ(OfTwoStarts({kAnswer, kAnswer}, {kAnswer, kAnswer}).JudgeFirst().verdict,
+            Verdict::kPass);
 }
 
 TEST(ControlArm, SteadyWarmAndColdPass) {

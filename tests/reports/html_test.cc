@@ -138,7 +138,7 @@ TEST(Html, SaysOfAFailureWhatTheConsoleSays) {
 
 TEST(Html, NothingWasRun) {
   Report report;
-  report.judgement = Judge(report.plan, report.transcript);
+  JudgeReport(&report);
   const std::string page = RenderHtml(report);
   EXPECT_THAT(page, HasSubstr("Not shown either way. nothing was run"));
   EXPECT_NO_THROW(JsonDocument(DataOf(page), ""));

@@ -293,7 +293,9 @@ TEST(Judgement, ModesAreJudgedApart) {
 TEST(Judgement, UnplannedModesAreUnsupported) {
   RunBuilder run = SteadyRun(kAnswer);
   run.plan().unplanned.push_back({Mode::kRadixCache, "the prefix cache is off"});
+  run.plan().modes_named = true;
   const Judgement judgement = run.Judge();
+  EXPECT_EQ(judgement.modes[1].verdict, Verdict::kUnsupported);
   EXPECT_EQ(judgement.verdict, Verdict::kUnsupported);
   EXPECT_EQ(ExitCode(judgement.verdict), 3);
   EXPECT_THAT(judgement.modes[1].reasons, ElementsAre("the prefix cache is off"));

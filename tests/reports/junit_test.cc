@@ -58,6 +58,13 @@ TEST(Junit, OnlyCharactersOfXml) {
   EXPECT_THAT(xml, Not(HasSubstr("\x1b")));
 }
 
+TEST(Junit, WhatDoesNotDecideFailsNoJob) {
+  const std::string xml = RenderJunit(SuitesOf(VerdictReport("unclaimed"), ""));
+  EXPECT_THAT(xml, HasSubstr("tests=\"5\" failures=\"0\" errors=\"0\""));
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"fail (does not decide): "));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"detcheck.scope.batch\" value=\"3 distinct batches"));
+}
+
 TEST(Junit, NoSuites) {
   EXPECT_THAT(RenderJunit({}), HasSubstr("tests=\"0\" failures=\"0\""));
 }
@@ -68,7 +75,7 @@ TEST(GateCases, TogetherHaveTheVerdictOfTheReport) {
     Verdict worst = Verdict::kPass;
     for (const GateSuite& suite : SuitesOf(report, "")) {
       for (const GateCase& one : suite.cases) {
-        worst = Worse(worst, one.verdict);
+        if (one.decides) worst = Worse(worst, one.verdict);
         EXPECT_TRUE(one.verdict == Verdict::kPass || !one.message.empty()) << name;
       }
     }

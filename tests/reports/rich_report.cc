@@ -36,7 +36,7 @@ Report ReportOf(const RunBuilder& run) {
   report.transcript = run.transcript();
   report.transcript.plan_digest = PlanDigest(report.plan);
   report.transcript.identity = report.transcript.identity_after = std::string(64, 'e');
-  report.judgement = Judge(report.plan, report.transcript);
+  JudgeReport(&report);
   return report;
 }
 

@@ -35,12 +35,33 @@ Report Unsupported() {
   return ReportOf(run);
 }
 
-Report PassAndUnsupported(const std::string& command) {
+Report PassAndUnsupported(bool modes_named) {
   RunBuilder run = SteadyRun(kAnswer);
   run.plan().unplanned.push_back({Mode::kRadixCache, "the prefix cache is off"});
-  Report report = ReportOf(run);
-  report.harness.push_back({"arguments", command + " --quiet", FieldSource::kObserved});
-  return report;
+  run.plan().modes_named = modes_named;
+  return ReportOf(run);
+}
+
+// Decoding does not give what prefill gives, and the target does not claim that it does.
+Report PrefillDiffers() {
+  RunBuilder run = SteadyRun(kAnswer);
+  run.BeginMode(Mode::kPvsD);
+  run.Solos(2, Arm::kControlCold, kAnswer);
+  PlannedRequest scored = run.plan().requests[0];
+  scored.id = "q01+answer";
+  scored.prompt.push_back(AnswerSlice{static_cast<int>(run.plan().steps.size()) - 1, 0, 0, 8});
+  run.plan().requests.push_back(scored);
+  Step step;
+  step.kind = StepKind::kScore;
+  step.mode = Mode::kPvsD;
+  step.cache = CacheState::kAny;
+  step.score_request = 1;
+  for (int i = 0; i < 2; ++i) {
+    StepRecord record;
+    record.scores.assign(19, {-0.75, {}});
+    run.Add(step, record);
+  }
+  return ReportOf(run);
 }
 
 // Ended before its first step.
@@ -92,8 +113,9 @@ std::vector<std::pair<std::string, Report>> VerdictReports() {
           {"fail+error", ReportOf(fail_error)},
           {"fail+inconclusive", ReportOf(fail_inconclusive)},
           {"error+inconclusive", ReportOf(error_inconclusive)},
-          {"pass+unsupported", PassAndUnsupported("radix_cache")},
-          {"all", PassAndUnsupported("all")},
+          {"pass+unsupported", PassAndUnsupported(true)},
+          {"all", PassAndUnsupported(false)},
+          {"unclaimed", PrefillDiffers()},
           {"hostile", Hostile()},
           {"nothing", Nothing()}};
 }

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   report.run = {};
   Drop(&report.harness);
   Drop(&report.subject);
+  detcheck::JudgeReport(&report);  // The scope names the machine, too.
   for (detcheck::StepRecord& record : report.transcript.records) {
     record.started_s = record.ended_s = 0.0;
     for (detcheck::Completion& answer : record.completions) answer.times = {};
