@@ -38,7 +38,7 @@ def main():
     for path in sorted(out.glob("*.rc")):
         code, seconds = path.read_text().split()
         result["parts"][path.stem] = {"exit_code": int(code), "seconds": int(seconds)}
-    for name in ("modes", "control"):
+    for name in ("modes", "control", "sanitizers"):
         runs = [{"command": re.sub(r"\S*/", "", m["command"]), "exit_code": int(m["code"]), "wanted": int(m["wanted"])}
                 for m in COMMAND.finditer(read(out / f"{name}.log"))]
         if runs:

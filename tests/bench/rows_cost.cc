@@ -157,6 +157,7 @@ void MeasureSampler(const Memory& memory, int num_rows, int rounds, cudaStream_t
 void Measure(int rounds) {
   const Stream stream;
   const Memory memory(stream.get());
+  DeviceBuffer scratch;  // Of the digests.
   for (const int num_rows : {1, 8, 32, 128, 1024, kMaxRows}) {
     MeasureRowKernels(memory, num_rows, rounds, stream.get());
   }
@@ -164,8 +165,7 @@ void Measure(int rounds) {
     MeasureSampler(memory, num_rows, rounds, stream.get());
     const double us = TimeCall(
         [&] {
-          DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, &scratch,
-                     stream.get());
+          DigestRows(memory.logits.as<float>(), num_rows, kVocabSize, &scratch, stream.get());
         },
         5);
     PrintRow("digest", num_rows, 4.0 * kVocabSize, us);

@@ -1,5 +1,6 @@
 #include "engine/embedded/cuda/gemm_candidates.h"
 
+#include <algorithm>
 #include <set>
 
 namespace detcheck::cuda {
@@ -82,6 +83,18 @@ std::vector<cublasLtMatmulAlgo_t> UnsplitCandidates(const CublasLt& cublas, cons
     }
   }
   return candidates;
+}
+
+size_t FirstHeuristic(const CublasLt& cublas, const GemmShape& shape, int m,
+                      std::span<const cublasLtMatmulAlgo_t> candidates) {
+  GemmProblem problem(shape, m);
+  std::vector<cublasLtMatmulAlgo_t> first = problem.Heuristics(cublas, kGemmWorkspaceBytes, 1);
+  if (first.empty() || !RemoveSplit(&first.front())) return candidates.size();
+  const auto same = [config = ConfigOf(first.front())](const cublasLtMatmulAlgo_t& algo) {
+    return ConfigOf(algo) == config;
+  };
+  const auto found = std::find_if(candidates.begin(), candidates.end(), same);
+  return static_cast<size_t>(found - candidates.begin());
 }
 
 std::optional<cublasLtMatmulAlgo_t> Float32Twin(const CublasLt& cublas,

@@ -16,6 +16,11 @@ bool IsUnsplit(const cublasLtMatmulAlgo_t& algo);
 std::vector<cublasLtMatmulAlgo_t> UnsplitCandidates(const CublasLt& cublas, const GemmShape& shape,
                                                     std::span<const int> ms);
 
+/// Index in `candidates` of what the library thinks fastest for `m` rows, its split of K taken
+/// away; candidates.size() where it is not there.
+size_t FirstHeuristic(const CublasLt& cublas, const GemmShape& shape, int m,
+                      std::span<const cublasLtMatmulAlgo_t> candidates);
+
 /// The configuration with float32 output whose tile, stages and all the rest equal those of `algo`,
 /// which has bf16 output; nothing where the library has none.
 std::optional<cublasLtMatmulAlgo_t> Float32Twin(const CublasLt& cublas,

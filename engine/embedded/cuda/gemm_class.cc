@@ -171,7 +171,10 @@ GemmClass ChooseGemmClass(const CublasLt& cublas, int max_m, GemmTrial* trial,
   const Algos members = FindClass(cublas, edges, trial, &choice.reference);
   std::vector<std::vector<size_t>> rankings;
   rankings.reserve(edges.size());
-  for (const int edge : edges) rankings.push_back(RankBySpeed(trial, members, edge));
+  for (const int edge : edges) {
+    rankings.push_back(
+        RankBySpeed(trial, members, edge, FirstHeuristic(cublas, trial->shape(), edge, members)));
+  }
   std::vector<std::set<size_t>> dropped(edges.size());
   std::vector<std::string> why_dropped(edges.size(), "none can do it");
   while (true) {

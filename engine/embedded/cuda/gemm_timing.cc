@@ -12,7 +12,12 @@ constexpr int kMaxRepeats = 20;
 // Those within this factor of the fastest are timed again, several times in turn.
 constexpr double kFinalistFactor = 1.1;
 constexpr size_t kMaxFinalists = 8;
-constexpr int kFinalRounds = 5;
+constexpr int kFinalRounds = 7;
+// In these, large products run for so long at once that the clocks are those of steady work.
+constexpr double kFinalGroupMs = 4.0;
+constexpr int kMaxFinalRepeats = 4;
+// Differences below this are within what two runs differ by.
+constexpr double kTrustedFactor = 1.02;
 
 class Timer {
  public:
@@ -51,6 +56,12 @@ int Repeats(double product_ms) {
   return static_cast<int>(std::clamp(kGroupMs / product_ms, 1.0, double{kMaxRepeats}));
 }
 
+int FinalRepeats(double product_ms) {
+  const auto steady =
+      static_cast<int>(std::clamp(kFinalGroupMs / product_ms, 1.0, double{kMaxFinalRepeats}));
+  return std::max(Repeats(product_ms), steady);
+}
+
 // Sorts `which` and the milliseconds beside it by the latter.
 void SortByTime(std::vector<size_t>* which, std::vector<double>* ms) {
   std::vector<std::pair<double, size_t>> pairs;
@@ -80,7 +91,7 @@ std::vector<double> MedianTimes(Timer* timer, std::span<const size_t> which, int
 }  // namespace
 
 std::vector<size_t> RankBySpeed(GemmTrial* trial, std::span<const cublasLtMatmulAlgo_t> candidates,
-                                int m) {
+                                int m, size_t favourite) {
   std::vector<size_t> ranking;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (trial->Usable({candidates[i], trial->shape().output, m})) ranking.push_back(i);
@@ -96,9 +107,21 @@ std::vector<size_t> RankBySpeed(GemmTrial* trial, std::span<const cublasLtMatmul
   while (num_finalists < most && ms[num_finalists] <= kFinalistFactor * ms.front()) ++num_finalists;
   std::vector<size_t> finalists(ranking.begin(),
                                 ranking.begin() + static_cast<std::ptrdiff_t>(num_finalists));
-  std::vector<double> medians = MedianTimes(&timer, finalists, Repeats(ms.front()));
+  const auto in_ranking = std::find(ranking.begin(), ranking.end(), favourite);
+  if (in_ranking - ranking.begin() >= static_cast<std::ptrdiff_t>(num_finalists) &&
+      in_ranking != ranking.end()) {
+    std::rotate(ranking.begin(), in_ranking, in_ranking + 1);
+    finalists.insert(finalists.begin(), favourite);
+  }
+  std::vector<double> medians = MedianTimes(&timer, finalists, FinalRepeats(ms.front()));
   SortByTime(&finalists, &medians);
   std::copy(finalists.begin(), finalists.end(), ranking.begin());
+  const auto found = std::find(finalists.begin(), finalists.end(), favourite);
+  if (found != finalists.end() &&
+      medians[static_cast<size_t>(found - finalists.begin())] <= kTrustedFactor * medians.front()) {
+    std::rotate(ranking.begin(), ranking.begin() + (found - finalists.begin()),
+                ranking.begin() + (found - finalists.begin()) + 1);
+  }
   return ranking;
 }
 

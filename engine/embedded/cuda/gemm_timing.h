@@ -7,8 +7,10 @@
 
 namespace detcheck::cuda {
 
-/// Those of `candidates` that can do `m` rows, fastest first, as they are timed on the device.
+/// Those of `candidates` that can do `m` rows, fastest first, as they are timed on the device. The
+/// candidate `favourite` (an index; candidates.size(): none) is put before those that are faster by
+/// less than timing can be trusted for.
 std::vector<size_t> RankBySpeed(GemmTrial* trial, std::span<const cublasLtMatmulAlgo_t> candidates,
-                                int m);
+                                int m, size_t favourite);
 
 }  // namespace detcheck::cuda
