@@ -164,6 +164,9 @@ void JudgeReport(Report* report) {
   report->judgement = Judge(report->plan, report->transcript, report->subject, report->texts);
   report->scope =
       ScopeOf(report->plan, report->transcript, report->judgement, report->facts, report->subject);
+  if (!report->protocol) return;
+  report->scope.held.push_back({"protocol", fmt::format("{} ({:.12}…)", report->protocol->name,
+                                                        ProtocolDigest(*report->protocol))});
 }
 
 }  // namespace detcheck

@@ -47,6 +47,9 @@ TEST(GateProtocol, ReportsKeepTheirs) {
   const Report read = ReportFromJson(json, "r.json");
   ASSERT_TRUE(read.protocol);
   EXPECT_EQ(read.protocol->json, report.protocol->json);
+  EXPECT_EQ(
+      read.scope.held.back(),
+      (ScopeFact{"protocol", "mine (" + ProtocolDigest(*read.protocol).substr(0, 12) + "…)"}));
   EXPECT_EQ(read.protocol->settings.criterion.kind, CriterionKind::kTokenIds);
   EXPECT_EQ(ReportToJson(read), json);
   EXPECT_EQ(Refusal(read, nullptr), "no error");

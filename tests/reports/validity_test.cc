@@ -6,6 +6,7 @@
 #include "reports/console.h"
 #include "reports/gate_cases.h"
 #include "reports/judgement.h"
+#include "tests/fixtures/error_of.h"
 #include "tests/reports/rich_report.h"
 #include "tests/reports/run_builder.h"
 
@@ -225,6 +226,22 @@ TEST(Validity, ReportsKeepWhatWasFound) {
   // Judged again of what the report keeps, without looking at any text.
   EXPECT_EQ(Judge(read.plan, read.transcript, read.subject, read.texts).verdict,
             report.judgement.verdict);
+}
+
+TEST(Validity, ReportsThatContradictThemselves) {
+  RunBuilder run = SteadyRun(Text({1, 2}, "ok"));
+  run.Batch({Text({1, 3}, "bad"), Text({1, 4}, "bad")});
+  const auto error_of = [&](const std::string& from, const std::string& to) {
+    std::string json = ReportToJson(TextReport(run));
+    json.replace(json.rfind(from), from.size(), to);
+    return ErrorOf([&] { ReportFromJson(json, "r.json"); }, ErrorCode::kInput);
+  };
+  EXPECT_EQ(error_of(R"("validity":"invalid")", R"("validity":"valid")"),
+            "r.json: outputs[2].validity: is not what another output of that text has");
+  EXPECT_EQ(error_of(R"("text":"bad",)", ""),
+            "r.json: outputs[2].validity: of an output without text");
+  EXPECT_EQ(error_of(R"("validity":"invalid")", R"("validity":"maybe")"),
+            "r.json: outputs[2].validity: \"maybe\" is none of valid, invalid, unknown");
 }
 
 }  // namespace
