@@ -101,6 +101,23 @@ TEST_F(ResumeTest, RepeatsTheControlArmOfTheModeInAnotherLaunch) {
   EXPECT_THAT(of_control, testing::ElementsAre(std::pair(0, 0), std::pair(1, 1)));
 }
 
+TEST_F(ResumeTest, ATargetThatAnswersOtherwiseAfterItsRestartFailsForThat) {
+  const Plan plan = QuickPlan({Mode::kSingle}, FakeOptions{});
+  RunUntil(plan, 10);
+  Resumption resumption = Resume(plan);
+  FakeOptions options;
+  options.fault = Fault::kAfterRestart;
+  FakeBackend backend(options);
+  for (int i = 0; i < 2; ++i) backend.Restart();
+  const std::atomic<bool> stop = false;
+  Runner runner(plan, &backend, {}, stop, nullptr, nullptr, &resumption.transcript);
+  EXPECT_EQ(runner.Run(resumption.order), RunEnd::kComplete);
+  const RequestJudgement request = Judge(plan, resumption.transcript).modes[0].requests[0];
+  EXPECT_EQ(request.verdict, Verdict::kFail);
+  EXPECT_EQ(request.condition_kind, ConditionKind::kRestart);
+  EXPECT_THAT(request.reasons, testing::Contains(HasSubstr("(not_repeatable, restart)")));
+}
+
 TEST_F(ResumeTest, ControlOfFinishedFixturesIsNotRepeated) {
   const Plan plan = QuickPlan({Mode::kSingle}, FakeOptions{});
   int first_of_second = 0;
