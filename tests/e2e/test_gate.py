@@ -194,8 +194,12 @@ class Formats(VerdictReports):
 
     def test_annotations(self):
         run = self.gate("fail.json", "--annotations", "--quiet")
-        self.assertRegex(run.stdout, r"\A::error title=detcheck\.single%3A q01::fail: .*\n\Z")
-        self.assertEqual(self.gate("pass.json", "--annotations", "--quiet").stdout, "")
+        scope = r"::notice title=detcheck\.run%3A scope::run_to_run: .*\n"
+        self.assertRegex(
+            run.stdout, r"\A::error title=detcheck\.single%3A q01::fail: .*\n" + scope + r"\Z"
+        )
+        run = self.gate("pass.json", "--annotations", "--quiet")
+        self.assertRegex(run.stdout, r"\A" + scope + r"\Z")
 
     def test_show_renders_what_a_run_would(self):
         run = self.detcheck("show", "fail.json")
