@@ -171,7 +171,8 @@ class Parser {
       "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
       "  detcheck run fixtures/protocols/release-gate.json --enable-deterministic-inference\n"
       "  detcheck gate report.json --baseline golden.json --junit report.xml\n"
-      "\nExit codes: 0 pass; 1 nondeterminism found, or reports differ; 2 usage or wrong input;\n"
+      "\nExit codes: 0 pass; 1 nondeterminism found, answers that are equally\n"
+      "invalid, or reports differ; 2 usage or wrong input;\n"
       "3 inconclusive or unsupported; 4 could not finish; 130 interrupted.";
 
   /// A word in the command's place that is none: the library would only say that one is missing.
