@@ -91,8 +91,11 @@ std::vector<std::pair<std::string, std::string>> ScopeParts(const Scope& scope) 
   add("held", FactsInWords(scope.held));
   add("holds_for", FactsInWords(scope.holds_for));
   add("not_tested", fmt::format("{}", fmt::join(scope.not_tested, "; ")));
-  add("voided",
-      scope.voided.empty() ? "" : fmt::format("{} attempts do not count", scope.voided.size()));
+  const size_t num_voided = scope.voided.size();
+  if (num_voided > 0) {
+    add("voided", fmt::format("{} {} not count", num_voided,
+                              num_voided == 1 ? "attempt does" : "attempts do"));
+  }
   add("notes", fmt::format("{}", fmt::join(scope.notes, "; ")));
   return parts;
 }
