@@ -8,8 +8,8 @@
 #include "fixtures/protocol.h"
 #include "reports/judgement.h"
 #include "reports/scope.h"
-#include "reports/text_findings.h"
 #include "reports/support.h"
+#include "reports/text_findings.h"
 #include "reports/transcript.h"
 
 namespace detcheck {

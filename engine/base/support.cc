@@ -68,8 +68,8 @@ int CompareReleases(std::string_view a, std::string_view b) {
   std::vector<int64_t> y = NumbersOf(b);
   x.resize(std::max(x.size(), y.size()));
   y.resize(x.size());
-  const auto order = x <=> y;
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
+  if (x == y) return 0;
+  return x < y ? -1 : 1;
 }
 
 const SupportRange* FindRange(const SupportTable& table, std::string_view release) {
