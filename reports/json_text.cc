@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "fixtures/canonical_json.h"
 
 namespace detcheck {
@@ -62,16 +62,6 @@ void JsonText::Ints(const std::vector<int>& values) {
   BeginArray();
   for (const int value : values) Int(value);
   EndArray();
-}
-
-bool IsUtf8(std::string_view text) {
-  try {
-    std::string escaped;
-    AppendCanonicalString(text, &escaped);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 std::string ToUtf8(std::string_view text) {

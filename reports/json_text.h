@@ -65,9 +65,6 @@ class JsonText {
   bool needs_comma_ = false;
 };
 
-/// Whether `text` is UTF-8 and can be a JSON string as it is.
-bool IsUtf8(std::string_view text);
-
 /// `text` with U+FFFD for every byte that is no part of a UTF-8 character.
 std::string ToUtf8(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "engine/base/utf8.h"
 #include "reports/base64.h"
 
 namespace detcheck {
