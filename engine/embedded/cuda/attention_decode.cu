@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/embedded/cuda/attention_decode_loader.cuh"
 #include "engine/embedded/cuda/attention_flash.h"
 #include "engine/embedded/cuda/attention_flash_tile.cuh"
 #include "engine/embedded/cuda/check.h"
@@ -7,262 +8,291 @@
 namespace detcheck::cuda::flash {
 namespace {
 
-/// Shared memory of a warp: stages of one block of keys and values each, 64 KB or 4 stages.
+/// A warp's part of the unit's 16 rows: the scores of 16 keys of each block, the outputs of some
+/// columns, and the row states, which all warps have alike.
 template <int E>
-struct DecodeShared {
-  static constexpr int kStages = E >= 128 ? 2 : 4;
-  static constexpr int kBytes = kStages * 2 * KvTile<E>::kBytes;
-};
+struct DecodeWarp {
+  static constexpr int kColumnTiles = std::max(E / 8 / kDecodeWarps, 2);
+  /// Warps that have columns.
+  static constexpr int kColumnWarps = E / 8 / kColumnTiles;
 
-/// Walks over the blocks of all units that are this warp's: every num_workers-th pair of unit and
-/// KV head.
-struct BlockCursor {
-  int pair;
-  int num_pairs;
-  int key;
-  int key_end;  ///< Of the unit.
+  WarpRows<E, kColumnTiles> rows;
+  uint32_t q[E / 16][4];
+  int position[2];  ///< Rows beyond the unit's have its last one.
 
-  __device__ __forceinline__ void Start(const DecodeArgs& args) {
-    num_pairs = args.counts->num_units * args.layer.num_kv_heads;
-    Open(args, static_cast<int>(blockIdx.x));
-  }
-  __device__ __forceinline__ bool AtEnd() const { return pair >= num_pairs; }
-  __device__ __forceinline__ bool IsLastBlock() const { return key + kKeyBlock >= key_end; }
-  __device__ __forceinline__ const DecodeUnit& Unit(const DecodeArgs& args) const {
-    return args.units[pair / args.layer.num_kv_heads];
-  }
-  __device__ __forceinline__ int KvHead(const DecodeArgs& args) const {
-    return pair % args.layer.num_kv_heads;
-  }
-  /// Whether the next block is another unit's.
-  __device__ __forceinline__ bool Next(const DecodeArgs& args) {
-    const bool is_last = IsLastBlock();
-    if (is_last) {
-      Open(args, pair + static_cast<int>(gridDim.x));
-    } else {
-      key += kKeyBlock;
-    }
-    return is_last;
-  }
+  static __device__ __forceinline__ int Warp() { return static_cast<int>(threadIdx.x) / 32; }
+  static __device__ __forceinline__ int Lane() { return static_cast<int>(threadIdx.x) % 32; }
+  static __device__ __forceinline__ bool HasColumns() { return Warp() < kColumnWarps; }
+  static __device__ __forceinline__ int FirstTile() { return Warp() * kColumnTiles; }
+  /// Flattened row r of this lane.
+  static __device__ __forceinline__ int Row(int r) { return Lane() / 4 + r * 8; }
 
- private:
-  __device__ __forceinline__ void Open(const DecodeArgs& args, int new_pair) {
-    pair = new_pair;
-    if (AtEnd()) return;
-    key = Unit(args).key_begin;
-    key_end = Unit(args).key_end;
-  }
-};
-
-/// Queues the copies of one block after another, ahead of the computation.
-template <int E>
-struct BlockLoader {
-  BlockCursor cursor;
-  const int32_t* table;  ///< Of the unit's slots.
-  const __nv_bfloat16* k;
-  int slots[2];  ///< Of the block's keys `lane` and `lane` + 32; -1 beyond the unit's end.
-
-  __device__ __forceinline__ void Start(const DecodeArgs& args) {
-    cursor.Start(args);
-    OpenUnit(args);
-  }
-
-  /// The copies of the next block, if there is one, as one group.
-  __device__ __forceinline__ void Issue(const DecodeArgs& args, uint32_t k_tile, uint32_t v_tile) {
-    if (!cursor.AtEnd()) {
-      CopyRows(args.layer.kv.v - args.layer.kv.k, k_tile, v_tile);
-      if (cursor.Next(args)) {
-        OpenUnit(args);
-      } else {
-        LoadSlots();
-      }
-    }
-    CommitCopies();
-  }
-
- private:
-  __device__ __forceinline__ void OpenUnit(const DecodeArgs& args) {
-    if (cursor.AtEnd()) return;
-    table = args.layer.slot_table + cursor.Unit(args).slot_offset;
-    k = args.layer.kv.k + cursor.KvHead(args) * args.layer.kv.num_slots * E;
-    LoadSlots();
-  }
-
-  __device__ __forceinline__ void LoadSlots() {
+  __device__ __forceinline__ void Open(const DecodeUnit& unit, int group, uint32_t q_tile) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int key = cursor.key + static_cast<int>(threadIdx.x) + half * 32;
-      slots[half] = key < cursor.key_end ? table[key] : -1;
+    for (int r = 0; r < 2; ++r) {
+      position[r] = unit.start_pos + min(Row(r), unit.num_flat_rows - 1) / group;
     }
+    const uint32_t first = q_tile + KvTile<E>::Offset(Lane() % 16, Lane() / 16);
+#pragma unroll
+    for (int k = 0; k < E / 16; ++k) LoadMatrices(first ^ static_cast<uint32_t>(k * 32), q[k]);
+    rows.Reset();
   }
 
-  __device__ __forceinline__ void CopyRows(int64_t v_minus_k, uint32_t k_tile,
-                                           uint32_t v_tile) const {
-    constexpr int kChunks = KvTile<E>::kChunks;
-    constexpr int kRowsAtOnce = 32 / kChunks;
-    const int lane = static_cast<int>(threadIdx.x);
-    const int chunk = lane % kChunks;
+  /// One block: its scores and maxima, weights, outputs; two barriers.
+  __device__ __forceinline__ void Attend(DecodeShared<E>* shared, int stage, int first_key,
+                                         float scale) {
+    const int warp_key = Warp() * 16;
+    float s[2][4];
+    Scores<E, 2>(SharedAddress(shared->stages[stage].k) + static_cast<uint32_t>(warp_key * E * 2),
+                 q, s);
+    MaskKeys<2>(first_key + warp_key, position, s);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll 4
-      for (int first = 0; first < 32; first += kRowsAtOnce) {
-        const int row = first + lane / kChunks;
-        const int slot = __shfl_sync(kAllLanes, slots[half], row);
-        const __nv_bfloat16* from = k + (static_cast<int64_t>(max(slot, 0)) * E + chunk * 8);
-        const uint32_t to = KvTile<E>::Offset(half * 32 + row, chunk);
-        CopyChunk(k_tile + to, from, slot >= 0);
-        CopyChunk(v_tile + to, from + v_minus_k, slot >= 0);
-      }
+    for (int r = 0; r < 2; ++r) {
+      const float max = RowMax<2>(s, r);
+      if (Lane() % 4 == 0) shared->maxima[Row(r)][Warp()] = max;
     }
+    __syncthreads();
+    const uint32_t weights_tile = SharedAddress(shared->weights);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float4 max = *reinterpret_cast<const float4*>(shared->maxima[Row(r)]);
+      const BlockUpdate update(rows.max[r], fmaxf(fmaxf(max.x, max.y), fmaxf(max.z, max.w)), scale);
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+        const uint32_t packed =
+            PackBf16(update.Weight(s[n][2 * r], scale), update.Weight(s[n][2 * r + 1], scale));
+        const uint32_t to = KvTile<kKeyBlock>::Offset(Row(r), Warp() * 2 + n) +
+                            static_cast<uint32_t>(Lane() % 4 * 4);
+        *reinterpret_cast<uint32_t*>(shared->weights + to) = packed;
+      }
+      rows.Rescale(r, update);
+    }
+    __syncthreads();
+    if (!HasColumns()) return;
+    uint32_t weights[kKeyBlock / 16][4];
+    const uint32_t first = weights_tile + KvTile<kKeyBlock>::Offset(Lane() % 16, Lane() / 16);
+#pragma unroll
+    for (int k = 0; k < kKeyBlock / 16; ++k) {
+      LoadMatrices(first ^ static_cast<uint32_t>(k * 32), weights[k]);
+    }
+    rows.AddValues(SharedAddress(shared->stages[stage].v), FirstTile(), weights);
   }
 };
 
-/// Rows of the unit that this lane holds; rows beyond the unit's are zeros at its last position.
+/// Where a flattened row of a unit and a KV head lies in `out`.
+__device__ __forceinline__ __nv_bfloat16* OutRow(const LayerArgs& layer, const DecodeUnit& unit,
+                                                 int kv_head, int flat, int head_dim) {
+  const int64_t row = unit.first_row + flat / layer.group;
+  const int head = kv_head * layer.group + flat % layer.group;
+  return layer.out + row * layer.out_width + head * head_dim;
+}
+
+/// Results of a sequence that is one unit.
 template <int E>
-__device__ __forceinline__ void OpenUnit(const LayerArgs& layer, const DecodeUnit& unit,
-                                         int kv_head, WarpRows<E>* rows) {
-  const __nv_bfloat16* queries[2];
+__device__ __forceinline__ void StoreRows(const LayerArgs& layer, const DecodeUnit& unit,
+                                          int kv_head, const DecodeWarp<E>& warp) {
+  if (!warp.HasColumns()) return;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int flat = static_cast<int>(threadIdx.x) / 4 + r * 8;
-    const int known = min(flat, unit.num_flat_rows - 1);
-    const int token = known / layer.group;
-    const int head = kv_head * layer.group + known % layer.group;
-    rows->position[r] = unit.start_pos + token;
-    const int64_t row = unit.first_row + token;
-    queries[r] = flat < unit.num_flat_rows ? layer.qkv + row * layer.qkv_width + head * E : nullptr;
+    if (warp.Row(r) >= unit.num_flat_rows) continue;
+    __nv_bfloat16* out =
+        OutRow(layer, unit, kv_head, warp.Row(r), E) + warp.FirstTile() * 8 + warp.Lane() % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < DecodeWarp<E>::kColumnTiles; ++n) {
+      const float sum = warp.rows.total_sum[r];
+      *reinterpret_cast<uint32_t*>(out + n * 8) =
+          PackBf16(Normalised(warp.rows.total[n][2 * r], sum),
+                   Normalised(warp.rows.total[n][2 * r + 1], sum));
+    }
   }
-  rows->LoadQueries(queries);
-  rows->Reset();
 }
 
 template <int E>
 __device__ __forceinline__ void StorePartials(const Partials& partials, const DecodeUnit& unit,
-                                              int kv_head, const WarpRows<E>& rows) {
-  const int lane = static_cast<int>(threadIdx.x);
+                                              int kv_head, const DecodeWarp<E>& warp) {
+  if (!warp.HasColumns()) return;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int flat = lane / 4 + r * 8;
-    if (flat >= unit.num_flat_rows) continue;
-    const int64_t index = kv_head * partials.rows + unit.first_partial + flat;
-    if (lane % 4 == 0) {
-      partials.max_sum[index] = make_float2(rows.total_max[r], rows.total_sum[r]);
+    if (warp.Row(r) >= unit.num_flat_rows) continue;
+    const int64_t index = kv_head * partials.rows + unit.PartialRow(unit.index) + warp.Row(r);
+    if (threadIdx.x < 32 && warp.Lane() % 4 == 0) {
+      partials.max_sum[index] = make_float2(warp.rows.total_max[r], warp.rows.total_sum[r]);
     }
-    float* output = partials.output + index * E + lane % 4 * 2;
+    float* output = partials.output + index * E + warp.FirstTile() * 8 + warp.Lane() % 4 * 2;
 #pragma unroll
-    for (int n = 0; n < E / 8; ++n) {
+    for (int n = 0; n < DecodeWarp<E>::kColumnTiles; ++n) {
       *reinterpret_cast<float2*>(output + n * 8) =
-          make_float2(rows.total[n][2 * r], rows.total[n][2 * r + 1]);
+          make_float2(warp.rows.total[n][2 * r], warp.rows.total[n][2 * r + 1]);
     }
   }
 }
 
-/// Partial results of units, each a range of one sequence's keys and a KV head.
-/// Launch: any number of blocks of one warp; each takes pairs of unit and KV head in turn. Units
-/// and their number are read from device memory: the launch is the same for all steps. Order:
-/// WarpRows, over the unit's keys ascending from a split boundary; where a unit has several splits,
-/// they are merged from left to right. Which warp takes a unit, and when, changes nothing. Twin:
-/// PrefillKernel.
-template <int E>
-__global__ void __launch_bounds__(32) DecodeKernel(const DecodeArgs args) {
-  extern __shared__ __align__(256) unsigned char shared[];
-  constexpr int kStages = DecodeShared<E>::kStages;
-  constexpr uint32_t kTile = KvTile<E>::kBytes;
-  const uint32_t tiles = SharedAddress(shared);
-  BlockCursor work;
-  work.Start(args);
-  if (work.AtEnd()) return;
-  BlockLoader<E> loader;
-  loader.Start(args);
-#pragma unroll
-  for (int stage = 0; stage < kStages; ++stage) {
-    loader.Issue(args, tiles + 2 * stage * kTile, tiles + (2 * stage + 1) * kTile);
+/// Whether this block of threads was the last to store partial results of a sequence and KV head;
+/// then it sees those of all others. The counter wraps to zero.
+__device__ __forceinline__ bool IsLastUnit(unsigned* num_stored, int num_units, int* shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const unsigned before = atomicInc(num_stored, static_cast<unsigned>(num_units - 1));
+    *shared = before == static_cast<unsigned>(num_units - 1);
+    __threadfence();
   }
-  const int split = args.counts->decode_split;
-  int split_end = 0;
-  bool is_first = true;
-  WarpRows<E> rows;
-  for (int stage = 0; !work.AtEnd(); stage = (stage + 1) % kStages) {
-    if (is_first) {
-      OpenUnit<E>(args.layer, work.Unit(args), work.KvHead(args), &rows);
-      split_end = work.key + split;
-    }
-    if (work.key == split_end) {
-      rows.EndSplit(args.layer.scale);
-      split_end += split;
-    }
-    WaitCopies<kStages - 1>();
-    __syncwarp();
-    const uint32_t k_tile = tiles + 2 * stage * kTile;
-    rows.Attend(k_tile, k_tile + kTile, work.key, args.layer.scale);
-    __syncwarp();
-    loader.Issue(args, k_tile, k_tile + kTile);
-    if (work.IsLastBlock()) {
-      rows.EndSplit(args.layer.scale);
-      StorePartials<E>(args.partials, work.Unit(args), work.KvHead(args), rows);
-    }
-    is_first = work.Next(args);
-  }
+  __syncthreads();
+  return *shared != 0;
 }
 
-/// Partial results that a thread of the combine kernel loads before it merges them.
-constexpr int kCombineLoads = 16;
+/// Partial results that a thread loads before it merges them.
+constexpr int kMergedLoads = 16;
 
-/// out[row, head] of decoded rows, from their partial results.
-/// Launch: grid (rows, query heads), E threads: thread e makes element e. Rows from the number of
-/// decoded rows on are padding: zeros.
-/// Order: partial results are merged from left to right, up to the last unit that begins at or
-/// before the row's position. Twin: WarpRows::EndSplit and the end of PrefillKernel.
+/// Four columns of a decoded row, from the partial results of its units, merged left to right.
 template <int E>
-__global__ void __launch_bounds__(E) CombineKernel(const DecodeArgs args) {
-  const int index = static_cast<int>(blockIdx.x);
-  const int head = static_cast<int>(blockIdx.y);
-  const int e = static_cast<int>(threadIdx.x);
-  if (index >= args.counts->num_combine_rows) {
-    args.layer.out[int64_t{index} * args.layer.out_width + head * E + e] =
-        __float2bfloat16_rn(0.0f);
-    return;
-  }
-  const CombineRow row = args.combine_rows[index];
-  const int kv_head = head / args.layer.group;
-  const int64_t partial =
-      kv_head * args.partials.rows + row.first_partial + head % args.layer.group;
-  float total_max = NegativeInfinity(), total_sum = 0.0f, total = EmptyOutput();
-  for (int first = 0; first < row.num_partials; first += kCombineLoads) {
-    float2 max_sums[kCombineLoads];
-    float outputs[kCombineLoads];
+__device__ __forceinline__ uint2 MergedRow(const Partials& partials, const DecodeUnit& unit,
+                                           int64_t first, int num_partials, int column,
+                                           float scale) {
+  float total_max = NegativeInfinity(), total_sum = 0.0f;
+  float total[4] = {EmptyOutput(), EmptyOutput(), EmptyOutput(), EmptyOutput()};
+  for (int begin = 0; begin < num_partials; begin += kMergedLoads) {
+    float2 max_sums[kMergedLoads];
+    float4 outputs[kMergedLoads];
 #pragma unroll
-    for (int i = 0; i < kCombineLoads; ++i) {
-      if (first + i >= row.num_partials) break;
-      const int64_t at = partial + int64_t{first + i} * row.partial_stride;
-      max_sums[i] = args.partials.max_sum[at];
-      outputs[i] = args.partials.output[at * E + e];
+    for (int i = 0; i < kMergedLoads; ++i) {
+      if (begin + i >= num_partials) break;
+      const int64_t row = first + int64_t{begin + i} * unit.num_flat_rows;
+      max_sums[i] = __ldcg(partials.max_sum + row);
+      outputs[i] = __ldcg(reinterpret_cast<const float4*>(partials.output + row * E + column));
     }
 #pragma unroll
-    for (int i = 0; i < kCombineLoads; ++i) {
-      if (first + i >= row.num_partials) break;
-      const Merge merge(total_max, max_sums[i].x, args.layer.scale);
+    for (int i = 0; i < kMergedLoads; ++i) {
+      if (begin + i >= num_partials) break;
+      const Merge merge(total_max, max_sums[i].x, scale);
       total_max = merge.new_max;
       total_sum = merge(total_sum, max_sums[i].y);
-      total = merge(total, outputs[i]);
+      total[0] = merge(total[0], outputs[i].x);
+      total[1] = merge(total[1], outputs[i].y);
+      total[2] = merge(total[2], outputs[i].z);
+      total[3] = merge(total[3], outputs[i].w);
     }
   }
-  args.layer.out[int64_t{row.row} * args.layer.out_width + head * E + e] =
-      __float2bfloat16_rn(Normalised(total, total_sum));
+  return make_uint2(PackBf16(Normalised(total[0], total_sum), Normalised(total[1], total_sum)),
+                    PackBf16(Normalised(total[2], total_sum), Normalised(total[3], total_sum)));
+}
+
+/// Results of a sequence and KV head whose units are all stored. A row has the units that begin at
+/// or before its position.
+template <int E>
+__device__ __forceinline__ void MergeUnits(const DecodeArgs& args, const DecodeUnit& unit,
+                                           int kv_head) {
+  const int split = args.counts->decode_split;
+  for (int i = static_cast<int>(threadIdx.x); i < unit.num_flat_rows * (E / 4);
+       i += kDecodeThreads) {
+    const int flat = i / (E / 4), column = i % (E / 4) * 4;
+    const int num_partials = unit.NumUnitsAt(unit.start_pos + flat / args.layer.group, split);
+    const int64_t first = kv_head * args.partials.rows + unit.PartialRow(0) + flat;
+    __nv_bfloat16* out = OutRow(args.layer, unit, kv_head, flat, E) + column;
+    *reinterpret_cast<uint2*>(out) =
+        MergedRow<E>(args.partials, unit, first, num_partials, column, args.layer.scale);
+  }
+}
+
+template <int E>
+__device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, DecodeShared<E>* shared,
+                                          DecodeWarp<E>* warp) {
+  const int num_kv_heads = args.layer.num_kv_heads;
+  const DecodeUnit unit = args.units[pair / num_kv_heads];
+  const int kv_head = pair % num_kv_heads;
+  warp->rows.EndSplit(args.layer.scale);
+  if (unit.num_units == 1) {
+    StoreRows<E>(args.layer, unit, kv_head, *warp);
+    return;
+  }
+  StorePartials<E>(args.partials, unit, kv_head, *warp);
+  unsigned* num_stored = args.num_stored + unit.sequence * num_kv_heads + kv_head;
+  if (IsLastUnit(num_stored, unit.num_units, &shared->is_last_unit)) {
+    MergeUnits<E>(args, unit, kv_head);
+  }
+}
+
+/// Padding rows are zeros.
+__device__ __forceinline__ void ClearPadding(const DecodeArgs& args) {
+  for (int row = args.counts->num_rows + static_cast<int>(blockIdx.x); row < args.padded_rows;
+       row += static_cast<int>(gridDim.x)) {
+    uint2* out = reinterpret_cast<uint2*>(args.layer.out + int64_t{row} * args.layer.out_width);
+    for (int i = static_cast<int>(threadIdx.x); i < args.layer.out_width / 4; i += kDecodeThreads) {
+      out[i] = make_uint2(0, 0);
+    }
+  }
+}
+
+/// out of decoded rows: each unit and KV head is worked off by one block of threads; the one that
+/// finishes a sequence's last unit merges the sequence's partial results.
+/// Launch: any number of blocks of 128 threads. Units and their number are read from device memory:
+/// the launch is the same for all steps.
+/// Order: as attention_flash_tile.cuh says, over the unit's keys ascending from a split boundary;
+/// where a unit has several splits they are merged from left to right, and so are units. Which
+/// block takes a unit, when, and which one merges, changes nothing. Twin: PrefillKernel.
+template <int E>
+__global__ void __launch_bounds__(kDecodeThreads, 2) DecodeKernel(const DecodeArgs args) {
+  extern __shared__ __align__(256) unsigned char memory[];
+  auto* shared = reinterpret_cast<DecodeShared<E>*>(memory);
+  constexpr int kStages = DecodeShared<E>::kStages;
+  DecodeLoader<E> loader(args, shared);
+  if (loader.HasWork()) {
+#pragma unroll 1
+    for (int stage = 0; stage < kStages - 1; ++stage) {
+      loader.Issue(stage);
+      loader.Publish();
+      __syncthreads();
+      loader.Advance();
+      __syncthreads();
+    }
+    const int split = args.counts->decode_split;
+    int split_end = 0;
+    DecodeWarp<E> warp;
+    for (int stage = 0;; stage = (stage + 1) % kStages) {
+      loader.Publish();
+      WaitCopies<kStages - 2>();
+      __syncthreads();
+      const BlockTask task = shared->tasks[stage];
+      if (task.pair < 0) break;
+      // All are done with the stage before.
+      loader.Issue((stage + kStages - 1) % kStages);
+      loader.Advance();
+      if (task.is_first) {
+        warp.Open(args.units[task.pair / args.layer.num_kv_heads], args.layer.group,
+                  SharedAddress(shared->stages[stage].q));
+        split_end = task.key + split;
+      }
+      if (task.key == split_end) {
+        warp.rows.EndSplit(args.layer.scale);
+        split_end += split;
+      }
+      warp.Attend(shared, stage, task.key, args.layer.scale);
+      if (task.is_last) ClosePair<E>(args, task.pair, shared, &warp);
+    }
+  }
+  ClearPadding(args);
 }
 
 template <int E>
 void Prepare() {
   DETCHECK_CUDA(cudaFuncSetAttribute(DecodeKernel<E>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     DecodeShared<E>::kBytes));
+                                     static_cast<int>(sizeof(DecodeShared<E>))));
 }
 
 template <int E>
-int WorkersPerMultiprocessor() {
+int BlocksPerMultiprocessor() {
   int blocks = 0;
-  DETCHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, DecodeKernel<E>, 32,
-                                                              DecodeShared<E>::kBytes));
+  DETCHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, DecodeKernel<E>, kDecodeThreads, sizeof(DecodeShared<E>)));
   return std::max(blocks, 1);
+}
+
+template <int E>
+void Launch(const DecodeArgs& args, int num_workers, cudaStream_t stream) {
+  DecodeKernel<E>
+      <<<static_cast<unsigned>(num_workers), kDecodeThreads, sizeof(DecodeShared<E>), stream>>>(
+          args);
+  DETCHECK_CUDA(cudaGetLastError());
 }
 
 }  // namespace
@@ -277,26 +307,15 @@ int DecodeWorkers(int head_dim) {
   int device = 0, multiprocessors = 0;
   DETCHECK_CUDA(cudaGetDevice(&device));
   DETCHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  if (head_dim == 32) return multiprocessors * WorkersPerMultiprocessor<32>();
-  if (head_dim == 64) return multiprocessors * WorkersPerMultiprocessor<64>();
-  return multiprocessors * WorkersPerMultiprocessor<128>();
+  if (head_dim == 32) return multiprocessors * BlocksPerMultiprocessor<32>();
+  if (head_dim == 64) return multiprocessors * BlocksPerMultiprocessor<64>();
+  return multiprocessors * BlocksPerMultiprocessor<128>();
 }
 
 void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream) {
-  const unsigned grid = static_cast<unsigned>(num_workers);
-  if (head_dim == 32) DecodeKernel<32><<<grid, 32, DecodeShared<32>::kBytes, stream>>>(args);
-  if (head_dim == 64) DecodeKernel<64><<<grid, 32, DecodeShared<64>::kBytes, stream>>>(args);
-  if (head_dim == 128) DecodeKernel<128><<<grid, 32, DecodeShared<128>::kBytes, stream>>>(args);
-  DETCHECK_CUDA(cudaGetLastError());
-}
-
-void LaunchCombine(int head_dim, const DecodeArgs& args, int num_rows, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(num_rows),
-                  static_cast<unsigned>(args.layer.num_kv_heads * args.layer.group));
-  if (head_dim == 32) CombineKernel<32><<<grid, 32, 0, stream>>>(args);
-  if (head_dim == 64) CombineKernel<64><<<grid, 64, 0, stream>>>(args);
-  if (head_dim == 128) CombineKernel<128><<<grid, 128, 0, stream>>>(args);
-  DETCHECK_CUDA(cudaGetLastError());
+  if (head_dim == 32) Launch<32>(args, num_workers, stream);
+  if (head_dim == 64) Launch<64>(args, num_workers, stream);
+  if (head_dim == 128) Launch<128>(args, num_workers, stream);
 }
 
 }  // namespace detcheck::cuda::flash

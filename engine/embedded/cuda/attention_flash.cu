@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/embedded/cuda/attention_backends.h"
 #include "engine/embedded/cuda/attention_flash.h"
+#include "engine/embedded/cuda/check.h"
 #include "engine/embedded/cuda/device_memory.h"
 
 namespace detcheck::cuda {
@@ -37,6 +38,9 @@ class FlashAttention : public Attention {
     flash::PrepareDecodeKernel(shape.head_dim);
     flash::PreparePrefillKernel(shape.head_dim);
     num_workers_ = flash::DecodeWorkers(shape.head_dim);
+    const auto num_counters = static_cast<size_t>(1 + capacity_.sequences * shape.num_kv_heads);
+    counters_ = DeviceBuffer(num_counters * sizeof(unsigned));
+    DETCHECK_CUDA(cudaMemset(counters_.as<unsigned>(), 0, counters_.num_bytes()));
     const size_t rows = static_cast<size_t>(capacity_.partial_rows * shape.num_kv_heads);
     max_sums_ = DeviceBuffer(rows * sizeof(float2));
     outputs_ = DeviceBuffer(rows * static_cast<size_t>(shape.head_dim) * sizeof(float));
@@ -44,36 +48,37 @@ class FlashAttention : public Attention {
 
   void BeginStep(const StepBatch& batch, cudaStream_t stream) override {
     const int group = shape_.group();
-    const int decode_split = deterministic_ ? kKeySplit
-                                            : DecodeSplitFor(CountDecodeKeys(batch, group),
-                                                             shape_.num_kv_heads, num_workers_);
-    CutStep(batch, step_.slot_offsets.host, group, decode_split, capacity_, &work_);
+    const DecodeLoad load(batch, group);
+    const DecodeCut cut = deterministic_
+                              ? DecodeCut::Deterministic(load, shape_.num_kv_heads, num_workers_)
+                              : DecodeCut::ByOccupancy(load, shape_.num_kv_heads, num_workers_);
+    CutStep(batch, step_.slot_offsets.host, group, cut, capacity_, &work_);
     is_one_row_each_ = batch.num_rows() == static_cast<int>(batch.sequences.size());
     arena_->Upload(work_.counts, 1, stream);
     arena_->Upload(work_.units, work_.counts.host->num_units, stream);
-    arena_->Upload(work_.combine_rows, work_.counts.host->num_combine_rows, stream);
     arena_->Upload(work_.tiles, work_.num_tiles, stream);
   }
 
   void Run(const KvLayer& kv, const __nv_bfloat16* qkv, int padded_rows, __nv_bfloat16* out,
            cudaStream_t stream) override {
     const flash::LayerArgs layer = Layer(kv, qkv, out);
-    const int num_decoded = is_one_row_each_ ? padded_rows : work_.counts.host->num_combine_rows;
     if (work_.num_tiles > 0) {
       // In default mode no sequence is long enough for a second split.
       const int split = deterministic_ ? kKeySplit : kLongestSplit;
       flash::LaunchPrefill(shape_.head_dim, {layer, work_.tiles.device, split}, work_.num_tiles,
                            stream);
     }
-    if (num_decoded > 0) {
-      const flash::DecodeArgs args = {
-          layer,
-          work_.counts.device,
-          work_.units.device,
-          work_.combine_rows.device,
-          {max_sums_.as<float2>(), outputs_.as<float>(), capacity_.partial_rows}};
+    if (is_one_row_each_ || work_.counts.host->num_rows > 0) {
+      flash::DecodeArgs args;
+      args.layer = layer;
+      args.counts = work_.counts.device;
+      args.units = work_.units.device;
+      args.max_units = static_cast<int>(capacity_.units);
+      args.padded_rows = is_one_row_each_ ? padded_rows : 0;
+      args.partials = {max_sums_.as<float2>(), outputs_.as<float>(), capacity_.partial_rows};
+      args.next_pair = counters_.as<unsigned>();
+      args.num_stored = counters_.as<unsigned>() + 1;
       flash::LaunchDecode(shape_.head_dim, args, num_workers_, stream);
-      flash::LaunchCombine(shape_.head_dim, args, num_decoded, stream);
     }
   }
 
@@ -113,6 +118,7 @@ class FlashAttention : public Attention {
   bool is_one_row_each_ = false;
   DeviceBuffer max_sums_;
   DeviceBuffer outputs_;
+  DeviceBuffer counters_;
 };
 
 }  // namespace

@@ -35,8 +35,15 @@ struct DecodeArgs {
   LayerArgs layer;
   const FlashCounts* counts = nullptr;
   const DecodeUnit* units = nullptr;
-  const CombineRow* combine_rows = nullptr;
+  int max_units = 0;  ///< Elements of `units`, whatever their number in use.
+  /// Rows of `out`, padding included; 0 where there is none. Those from the number of decoded rows
+  /// on are set to zero.
+  int padded_rows = 0;
   Partials partials;
+  /// Counters, zero before and after each launch: pairs handed out, and for each decoded sequence
+  /// and KV head its units with partial results.
+  unsigned* next_pair = nullptr;
+  unsigned* num_stored = nullptr;
 };
 
 struct PrefillArgs {
@@ -49,16 +56,12 @@ struct PrefillArgs {
 void PrepareDecodeKernel(int head_dim);
 void PreparePrefillKernel(int head_dim);
 
-/// Warps of the decode kernel that run at once on the current device.
+/// Blocks of threads of the decode kernel that run at once on the current device.
 int DecodeWorkers(int head_dim);
 
-/// Writes the partial results of all units: `num_workers` warps take them in turn.
+/// Writes `out` of the decoded rows: `num_workers` blocks of threads take the units in turn.
+/// Launches with the same counters must not run at the same time.
 void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream);
-
-/// Writes `out` of the decoded rows; `num_rows`: at least as many as there are. Of the rows of the
-/// step, those from the number of decoded rows up to `num_rows` are set to zero: they must be
-/// padding.
-void LaunchCombine(int head_dim, const DecodeArgs& args, int num_rows, cudaStream_t stream);
 
 /// Writes `out` of the rows of `num_tiles` tiles.
 void LaunchPrefill(int head_dim, const PrefillArgs& args, int num_tiles, cudaStream_t stream);

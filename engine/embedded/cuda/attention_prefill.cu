@@ -68,7 +68,7 @@ struct StageLoader {
   }
 };
 
-/// Where a row of the tile is, in the order of WarpRows: lane / 4 of the warp, plus 8 for r = 1.
+/// Where a row of the tile is, in the order of lanes: lane / 4 of the warp, plus 8 for r = 1.
 struct TileRow {
   bool is_row;
   int position;
@@ -96,42 +96,78 @@ __device__ __forceinline__ int NumWarpKeys(const LayerArgs& layer, const Prefill
   return tile.start_pos + last / layer.group + 1;
 }
 
+/// A warp's 16 rows, all columns.
 template <int E>
-__device__ __forceinline__ void OpenTile(const LayerArgs& layer, const PrefillTile& tile,
-                                         int kv_head, WarpRows<E>* rows) {
-  const __nv_bfloat16* queries[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const TileRow row(layer, tile, kv_head, r);
-    rows->position[r] = row.position;
-    queries[r] = row.is_row ? layer.qkv + row.row * layer.qkv_width + row.head * E : nullptr;
-  }
-  rows->LoadQueries(queries);
-  rows->Reset();
-}
+struct PrefillWarp {
+  WarpRows<E, E / 8> rows;
+  uint32_t q[E / 16][4];
+  int position[2];
 
-template <int E>
-__device__ __forceinline__ void StoreRows(const LayerArgs& layer, const PrefillTile& tile,
-                                          int kv_head, const WarpRows<E>& rows) {
+  /// Rows beyond the tile's are zeros at its last position.
+  __device__ __forceinline__ void Open(const LayerArgs& layer, const PrefillTile& tile,
+                                       int kv_head) {
+    const int column = static_cast<int>(threadIdx.x % 4) * 2;
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const TileRow row(layer, tile, kv_head, r);
-    if (!row.is_row) continue;
-    __nv_bfloat16* out = layer.out + row.row * layer.out_width + row.head * E + threadIdx.x % 4 * 2;
+    for (int r = 0; r < 2; ++r) {
+      const TileRow row(layer, tile, kv_head, r);
+      position[r] = row.position;
+      const __nv_bfloat16* from = layer.qkv + row.row * layer.qkv_width + row.head * E + column;
 #pragma unroll
-    for (int n = 0; n < E / 8; ++n) {
-      *reinterpret_cast<uint32_t*>(out + n * 8) =
-          PackBf16(Normalised(rows.total[n][2 * r], rows.total_sum[r]),
-                   Normalised(rows.total[n][2 * r + 1], rows.total_sum[r]));
+      for (int k = 0; k < E / 16; ++k) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          q[k][2 * i + r] =
+              row.is_row ? *reinterpret_cast<const uint32_t*>(from + k * 16 + i * 8) : 0u;
+        }
+      }
+    }
+    rows.Reset();
+  }
+
+  /// One block.
+  __device__ __forceinline__ void Attend(uint32_t k_tile, uint32_t v_tile, int first_key,
+                                         float scale) {
+    constexpr int kTiles = kKeyBlock / 8;
+    float s[kTiles][4];
+    Scores<E, kTiles>(k_tile, q, s);
+    MaskKeys<kTiles>(first_key, position, s);
+    uint32_t weights[kKeyBlock / 16][4];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const BlockUpdate update(rows.max[r], RowMax<kTiles>(s, r), scale);
+#pragma unroll
+      for (int n = 0; n < kTiles; ++n) {
+        weights[n / 2][n % 2 * 2 + r] =
+            PackBf16(update.Weight(s[n][2 * r], scale), update.Weight(s[n][2 * r + 1], scale));
+      }
+      rows.Rescale(r, update);
+    }
+    rows.AddValues(v_tile, 0, weights);
+  }
+
+  __device__ __forceinline__ void Store(const LayerArgs& layer, const PrefillTile& tile,
+                                        int kv_head) const {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const TileRow row(layer, tile, kv_head, r);
+      if (!row.is_row) continue;
+      __nv_bfloat16* out =
+          layer.out + row.row * layer.out_width + row.head * E + threadIdx.x % 4 * 2;
+#pragma unroll
+      for (int n = 0; n < E / 8; ++n) {
+        *reinterpret_cast<uint32_t*>(out + n * 8) =
+            PackBf16(Normalised(rows.total[n][2 * r], rows.total_sum[r]),
+                     Normalised(rows.total[n][2 * r + 1], rows.total_sum[r]));
+      }
     }
   }
-}
+};
 
 /// out of up to 128 flattened rows of one sequence and KV head, 16 for each warp.
 /// Launch: grid tiles x KV heads, 256 threads; K and V of 128 keys at a time are shared by the
-/// warps. Order: WarpRows, over all keys ascending, a fresh softmax at every multiple of `split`,
-/// merged from left to right. Blocks beyond the last row of a warp are skipped; they would be
-/// identities. Twin: DecodeKernel with CombineKernel.
+/// warps. Order: as attention_flash_tile.cuh says, over all keys ascending, a fresh softmax at
+/// every multiple of `split`, merged from left to right. Blocks beyond the last row of a warp are
+/// skipped; they would be identities. Twin: DecodeKernel.
 template <int E>
 __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs args) {
   extern __shared__ __align__(256) unsigned char shared[];
@@ -144,8 +180,8 @@ __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs a
   loader.IssueSlots(0);
   loader.IssueSlots(1);
   CommitCopies();
-  WarpRows<E> rows;
-  OpenTile<E>(layer, *tile, kv_head, &rows);
+  PrefillWarp<E> warp;
+  warp.Open(layer, *tile, kv_head);
   WaitCopies<0>();
   __syncthreads();
   loader.IssueTiles(0);
@@ -166,16 +202,16 @@ __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs a
       const int key = stage * kStageKeys + block * kKeyBlock;
       if (key >= num_warp_keys) break;
       if (key == split_end) {
-        rows.EndSplit(layer.scale);
+        warp.rows.EndSplit(layer.scale);
         split_end += args.split;
       }
       const uint32_t k_tile =
           base + PrefillShared<E>::KTile(stage) + static_cast<uint32_t>(block) * KvTile<E>::kBytes;
-      rows.Attend(k_tile, k_tile + PrefillShared<E>::kTileBytes, key, layer.scale);
+      warp.Attend(k_tile, k_tile + PrefillShared<E>::kTileBytes, key, layer.scale);
     }
   }
-  rows.EndSplit(layer.scale);
-  StoreRows<E>(layer, *tile, kv_head, rows);
+  warp.rows.EndSplit(layer.scale);
+  warp.Store(layer, *tile, kv_head);
 }
 
 template <int E>

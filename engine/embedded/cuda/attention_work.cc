@@ -38,55 +38,70 @@ void Append(const T& element, const char* what, int64_t* count, StepArray<T>* ar
   array->host[(*count)++] = element;
 }
 
-/// Fills units and combine rows, one sequence after another.
+/// Fills units: Add for each sequence, then AddOthers once.
 class DecodeCutter {
  public:
-  DecodeCutter(int group, int split, int64_t max_units_per_sequence, FlashWork* work)
-      : group_(group), split_(split), max_units_(max_units_per_sequence), work_(work) {}
+  DecodeCutter(int group, const DecodeCut& cut, int64_t max_units_per_sequence, FlashWork* work)
+      : group_(group), cut_(cut), max_units_(max_units_per_sequence), work_(work) {}
 
+  /// The first unit of a sequence.
   void Add(const SequenceSlice& sequence, int64_t slot_offset) {
     const int num_keys = NumKeys(sequence);
-    const int64_t num_splits = CeilDiv(num_keys, split_);
-    // Splits beyond the first one that the first unit takes.
-    const int64_t surplus = std::max<int64_t>(0, num_splits - max_units_);
+    const int64_t num_splits = CeilDiv(num_keys, cut_.split);
+    const int64_t first_splits = std::max<int64_t>(cut_.first_splits, num_splits - max_units_ + 1);
     DecodeUnit unit;
     unit.first_row = sequence.first_row;
     unit.num_flat_rows = sequence.num_tokens * group_;
     unit.start_pos = sequence.start_pos;
+    unit.sequence = static_cast<int32_t>(num_units_);
+    unit.first_end = static_cast<int32_t>(std::min<int64_t>(num_keys, first_splits * cut_.split));
+    unit.key_end = unit.first_end;
+    unit.num_units = unit.NumUnitsAt(num_keys - 1, cut_.split);
+    unit.first_partial = static_cast<int32_t>(num_partials_);
     unit.slot_offset = slot_offset;
-    const int64_t first_partial = num_partials_;
-    for (int64_t begin = 0; begin < num_keys; begin = unit.key_end) {
-      const int64_t length = begin == 0 ? (surplus + 1) * split_ : split_;
-      unit.key_begin = static_cast<int32_t>(begin);
-      unit.key_end = static_cast<int32_t>(std::min<int64_t>(num_keys, begin + length));
-      unit.first_partial = static_cast<int32_t>(num_partials_);
-      num_partials_ += unit.num_flat_rows;
-      Append(unit, "units of attention", &num_units_, &work_->units);
-    }
-    for (int token = 0; token < sequence.num_tokens; ++token) {
-      const int64_t last_split = (sequence.start_pos + token) / split_;
-      CombineRow row;
-      row.row = sequence.first_row + token;
-      row.first_partial = static_cast<int32_t>(first_partial + token * group_);
-      row.partial_stride = unit.num_flat_rows;
-      row.num_partials = static_cast<int32_t>(std::max<int64_t>(0, last_split - surplus) + 1);
-      Append(row, "decoded rows", &num_rows_, &work_->combine_rows);
+    num_partials_ = unit.PartialRow(unit.num_units);
+    num_rows_ += sequence.num_tokens;
+    Append(unit, "units of attention", &num_units_, &work_->units);
+  }
+
+  /// The units after the first ones, of all sequences.
+  void AddOthers() {
+    const int64_t num_sequences = num_units_;
+    for (int64_t s = 0; s < num_sequences; ++s) {
+      DecodeUnit unit = work_->units.host[s];
+      const int num_keys = unit.start_pos + unit.num_flat_rows / group_;
+      for (unit.index = 1; unit.index < unit.num_units; ++unit.index) {
+        unit.key_begin = unit.key_end;
+        unit.key_end = std::min(num_keys, unit.key_begin + cut_.split);
+        Append(unit, "units of attention", &num_units_, &work_->units);
+      }
     }
   }
 
-  int64_t num_units() const { return num_units_; }
-  int64_t num_rows() const { return num_rows_; }
+  FlashCounts counts() const {
+    return {static_cast<int32_t>(num_units_), static_cast<int32_t>(num_rows_), cut_.split, 0};
+  }
   int64_t num_partials() const { return num_partials_; }
 
  private:
   int group_;
-  int64_t split_;
+  DecodeCut cut_;
   int64_t max_units_;
   FlashWork* work_;
   int64_t num_units_ = 0;
   int64_t num_rows_ = 0;
   int64_t num_partials_ = 0;
 };
+
+/// Splits of a first unit. Blocks of threads take first units before all others, `rounds` each at
+/// most, and should then have a quarter of their work left, so that the others even them out.
+int FirstSplits(const DecodeLoad& load, int split, int num_kv_heads, int num_workers) {
+  const int64_t rounds = CeilDiv(load.num_sequences * num_kv_heads, num_workers);
+  if (rounds == 0) return 1;
+  const int64_t splits =
+      3 * load.num_keys * num_kv_heads / (int64_t{4} * split * num_workers * rounds);
+  return static_cast<int>(std::max<int64_t>(1, splits));
+}
 
 void AddTiles(const SequenceSlice& sequence, int64_t slot_offset, int group, int64_t* num_tiles,
               FlashWork* work) {
@@ -107,13 +122,12 @@ void AddTiles(const SequenceSlice& sequence, int64_t slot_offset, int group, int
 
 FlashCapacity::FlashCapacity(const AttentionShape& shape, const StepLimits& limits) {
   const int64_t group = shape.group();
-  const int64_t sequences = limits.max_sequences;
+  sequences = limits.max_sequences;
   const int64_t row_bytes =
       int64_t{shape.num_kv_heads} * (shape.head_dim + 2) * static_cast<int64_t>(sizeof(float));
   const int64_t wanted = sequences * group * CeilDiv(limits.context_len, kKeyBlock);
   partial_rows = std::max(std::min(wanted, kMaxPartialBytes / row_bytes), sequences * kWarpRows);
   units = partial_rows / group;
-  combine_rows = std::min<int64_t>(limits.max_rows, sequences * kWarpRows);
   tiles = CeilDiv(limits.max_rows * group, kPrefillRows) + sequences;
 }
 
@@ -122,40 +136,43 @@ size_t FlashCapacity::arena_bytes() const {
     return StepArena::Padded(static_cast<size_t>(count) * size);
   };
   return bytes(1, sizeof(FlashCounts)) + bytes(units, sizeof(DecodeUnit)) +
-         bytes(combine_rows, sizeof(CombineRow)) + bytes(tiles, sizeof(PrefillTile));
+         bytes(tiles, sizeof(PrefillTile));
 }
 
 FlashWork FlashWork::Reserve(const FlashCapacity& capacity, StepArena* arena) {
   FlashWork work;
   work.counts = arena->Reserve<FlashCounts>(1);
   work.units = arena->Reserve<DecodeUnit>(capacity.units);
-  work.combine_rows = arena->Reserve<CombineRow>(capacity.combine_rows);
   work.tiles = arena->Reserve<PrefillTile>(capacity.tiles);
   return work;
 }
 
-int DecodeSplitFor(int64_t num_keys, int num_kv_heads, int num_workers) {
-  const int64_t keys_each = num_keys * num_kv_heads / (int64_t{4} * num_workers);
-  const int64_t split = CeilDiv(keys_each, kKeyBlock) * kKeyBlock;
-  return static_cast<int>(std::clamp<int64_t>(split, kMinDecodeSplit, kMaxDecodeSplit));
-}
-
-int64_t CountDecodeKeys(const StepBatch& batch, int group) {
-  int64_t num_keys = 0;
+DecodeLoad::DecodeLoad(const StepBatch& batch, int group) {
   for (const SequenceSlice& sequence : batch.sequences) {
-    if (IsDecoded(sequence, group)) num_keys += NumKeys(sequence);
+    if (!IsDecoded(sequence, group)) continue;
+    ++num_sequences;
+    num_keys += NumKeys(sequence);
+    flat_rows += int64_t{sequence.num_tokens} * group;
   }
-  return num_keys;
 }
 
-void CutStep(const StepBatch& batch, const int64_t* slot_offsets, int group, int decode_split,
+DecodeCut DecodeCut::Deterministic(const DecodeLoad& load, int num_kv_heads, int num_workers) {
+  return {kKeySplit, FirstSplits(load, kKeySplit, num_kv_heads, num_workers)};
+}
+
+DecodeCut DecodeCut::ByOccupancy(const DecodeLoad& load, int num_kv_heads, int num_workers) {
+  const int64_t keys_each = load.num_keys * num_kv_heads / (int64_t{4} * num_workers);
+  const int split = static_cast<int>(std::clamp<int64_t>(CeilDiv(keys_each, kKeyBlock) * kKeyBlock,
+                                                         kMinDecodeSplit, kMaxDecodeSplit));
+  return {split, FirstSplits(load, split, num_kv_heads, num_workers)};
+}
+
+void CutStep(const StepBatch& batch, const int64_t* slot_offsets, int group, const DecodeCut& cut,
              const FlashCapacity& capacity, FlashWork* work) {
-  int64_t rows_per_unit = 0;  // Partial rows if each decoded sequence were one unit.
-  for (const SequenceSlice& sequence : batch.sequences) {
-    if (IsDecoded(sequence, group)) rows_per_unit += int64_t{sequence.num_tokens} * group;
-  }
-  const int64_t max_units = rows_per_unit == 0 ? 1 : capacity.partial_rows / rows_per_unit;
-  DecodeCutter decode(group, decode_split, max_units, work);
+  const DecodeLoad load(batch, group);
+  if (load.num_sequences > capacity.sequences) ThrowTooSmall("sequences", capacity.sequences);
+  const int64_t max_units = load.flat_rows == 0 ? 1 : capacity.partial_rows / load.flat_rows;
+  DecodeCutter decode(group, cut, max_units, work);
   int64_t num_tiles = 0;
   for (size_t i = 0; i < batch.sequences.size(); ++i) {
     const SequenceSlice& sequence = batch.sequences[i];
@@ -165,14 +182,14 @@ void CutStep(const StepBatch& batch, const int64_t* slot_offsets, int group, int
       AddTiles(sequence, slot_offsets[i], group, &num_tiles, work);
     }
   }
+  decode.AddOthers();
   if (decode.num_partials() > capacity.partial_rows) {
     ThrowTooSmall("partial rows of attention", capacity.partial_rows);
   }
   std::stable_sort(
       work->tiles.host, work->tiles.host + num_tiles,
       [](const PrefillTile& a, const PrefillTile& b) { return a.num_keys > b.num_keys; });
-  *work->counts.host = {static_cast<int32_t>(decode.num_units()),
-                        static_cast<int32_t>(decode.num_rows()), decode_split, 0};
+  *work->counts.host = decode.counts();
   work->num_tiles = static_cast<int>(num_tiles);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -20,24 +22,30 @@ inline constexpr int kWarpRows = 16;
 /// Flattened rows of one block of threads of the prefill kernel.
 inline constexpr int kPrefillRows = 128;
 
-/// Keys [key_begin, key_end) of one sequence, for each KV head: what a warp of the decode kernel
-/// does at once. key_begin is a multiple of the split length, key_end is one or the sequence's end.
+/// Keys [key_begin, key_end) of one sequence, for each KV head: what a block of threads of the
+/// decode kernel does at once. key_begin is a multiple of the split length, key_end is one or the
+/// sequence's end. The first unit of a sequence may have several splits, the others have one.
 struct alignas(16) DecodeUnit {
   int32_t first_row = 0;      ///< Of the sequence in the step.
   int32_t num_flat_rows = 0;  ///< Of the sequence; at most kWarpRows.
   int32_t start_pos = 0;      ///< Position of first_row.
+  int32_t sequence = 0;       ///< Number among the decoded sequences.
   int32_t key_begin = 0;
   int32_t key_end = 0;
-  int32_t first_partial = 0;  ///< Partial row of flattened row 0.
+  int32_t index = 0;          ///< In the sequence, left to right.
+  int32_t num_units = 0;      ///< Of the sequence.
+  int32_t first_end = 0;      ///< key_end of the sequence's first unit.
+  int32_t first_partial = 0;  ///< Partial row of flattened row 0 in the sequence's first unit.
   int64_t slot_offset = 0;    ///< Of position 0 in the slot table.
-};
 
-/// One decoded row of the step and its partial results, left to right.
-struct alignas(16) CombineRow {
-  int32_t row = 0;             ///< Of the step.
-  int32_t first_partial = 0;   ///< Of its first head in the first unit; heads follow each other.
-  int32_t partial_stride = 0;  ///< From one unit's partial row to the next one's.
-  int32_t num_partials = 0;    ///< Units that begin at or before the row's position.
+  /// Partial row of flattened row 0 in unit `i` of the sequence.
+  __host__ __device__ int64_t PartialRow(int i) const {
+    return first_partial + int64_t{i} * num_flat_rows;
+  }
+  /// Units of the sequence that begin at or before `position`.
+  __host__ __device__ int NumUnitsAt(int position, int split) const {
+    return position < first_end ? 1 : 2 + (position - first_end) / split;
+  }
 };
 
 /// Up to kPrefillRows flattened rows of one sequence, for each KV head.
@@ -51,11 +59,11 @@ struct alignas(16) PrefillTile {
   int64_t slot_offset = 0;  ///< Of position 0 in the slot table.
 };
 
-/// What the decode and combine kernels read from device memory, so that their launches need not
-/// change from step to step.
+/// What the decode kernel reads from device memory, so that its launch need not change from step to
+/// step.
 struct alignas(16) FlashCounts {
   int32_t num_units = 0;
-  int32_t num_combine_rows = 0;
+  int32_t num_rows = 0;      ///< Decoded rows.
   int32_t decode_split = 0;  ///< Split length of the units.
   int32_t unused = 0;
 };
@@ -64,8 +72,8 @@ struct alignas(16) FlashCounts {
 struct FlashCapacity {
   FlashCapacity(const AttentionShape& shape, const StepLimits& limits);
 
+  int64_t sequences = 0;
   int64_t units = 0;
-  int64_t combine_rows = 0;
   int64_t tiles = 0;
   /// Partial results for each KV head. Bounded: see CutStep.
   int64_t partial_rows = 0;
@@ -77,26 +85,37 @@ struct FlashCapacity {
 struct FlashWork {
   StepArray<FlashCounts> counts;  ///< [1]
   StepArray<DecodeUnit> units;
-  StepArray<CombineRow> combine_rows;
   StepArray<PrefillTile> tiles;
   int num_tiles = 0;
 
   static FlashWork Reserve(const FlashCapacity& capacity, StepArena* arena);
 };
 
-/// Split length of the decode kernel in default mode: about four units of work for each of
-/// `num_workers` warps, where there are `num_keys` keys in all sequences and `num_kv_heads` heads.
-int DecodeSplitFor(int64_t num_keys, int num_kv_heads, int num_workers);
+/// What a step has to decode.
+struct DecodeLoad {
+  DecodeLoad(const StepBatch& batch, int group);
 
-/// Keys of all sequences of `batch` that are decoded.
-int64_t CountDecodeKeys(const StepBatch& batch, int group);
+  int64_t num_sequences = 0;
+  int64_t num_keys = 0;   ///< Of all of them.
+  int64_t flat_rows = 0;  ///< Of all of them.
+};
+
+/// How decoded sequences are cut into units.
+struct DecodeCut {
+  int split = kKeySplit;  ///< Keys of a split: a multiple of kKeyBlock.
+  int first_splits = 1;   ///< Of the first unit of a sequence, at most.
+
+  /// Splits of kKeySplit keys.
+  static DecodeCut Deterministic(const DecodeLoad& load, int num_kv_heads, int num_workers);
+  /// Splits of such a length that each of `num_workers` blocks of threads has about four.
+  static DecodeCut ByOccupancy(const DecodeLoad& load, int num_kv_heads, int num_workers);
+};
 
 /// Fills the host arrays of `work`: sequences of at most kWarpRows flattened rows become decode
-/// units of one split of `decode_split` keys each, the others become prefill tiles, longest first.
-/// Where the batch needs more partial rows than `capacity` has, the first unit of each sequence
-/// takes several splits and merges them itself, which gives the same bits. `slot_offsets`: of each
-/// sequence.
-void CutStep(const StepBatch& batch, const int64_t* slot_offsets, int group, int decode_split,
+/// units, first units first; the others become prefill tiles, longest first. Where the batch needs
+/// more partial rows than `capacity` has, first units are longer than `cut` says: they merge their
+/// splits themselves, which gives the same bits. `slot_offsets`: of each sequence.
+void CutStep(const StepBatch& batch, const int64_t* slot_offsets, int group, const DecodeCut& cut,
              const FlashCapacity& capacity, FlashWork* work);
 
 }  // namespace detcheck::cuda

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "engine/embedded/cuda/attention_flash.h"
+#include "engine/embedded/cuda/attention_mma.cuh"
+
+/// How the decode kernel gets its work and its keys and values.
+namespace detcheck::cuda::flash {
+
+/// Blocks of threads of the decode kernel: one warp for each 16 keys of a block.
+inline constexpr int kDecodeWarps = kKeyBlock / 16;
+inline constexpr int kDecodeThreads = kDecodeWarps * 32;
+
+/// One block of keys of a *pair*: a unit and a KV head, pair = unit * G + head.
+struct alignas(16) BlockTask {
+  int32_t pair;  ///< -1: there is no more work.
+  int32_t key;   ///< Position of its first key.
+  int32_t is_first;
+  int32_t is_last;  ///< Of the pair.
+};
+
+/// Shared memory: stages of a block of keys and values and of its pair's queries, each with its
+/// task; and what the warps tell each other.
+template <int E>
+struct DecodeShared {
+  static constexpr int kStages = E >= 128 ? 3 : 6;
+
+  struct Stage {
+    unsigned char k[KvTile<E>::kBytes];
+    unsigned char v[KvTile<E>::kBytes];
+    unsigned char q[kWarpRows * E * 2];  ///< Where the block is the pair's first.
+  };
+
+  alignas(256) Stage stages[kStages];
+  alignas(256) unsigned char weights[kWarpRows * kKeyBlock * 2];
+  alignas(16) float maxima[kWarpRows][kDecodeWarps];
+  BlockTask tasks[kStages];
+  int next_pair;
+  int is_last_unit;
+};
+
+/// Queues the copies of one block after another, ahead of the computation. Each thread holds the
+/// same task, and copies its part. Pairs are handed out by a counter, the first one by the block's
+/// number; each opened pair asks for the next, so that a launch asks `num_pairs` times and the
+/// counter, which wraps there, ends at zero.
+template <int E>
+class DecodeLoader {
+ public:
+  /// Reads the first unit while it does not know yet whether it is one.
+  __device__ __forceinline__ DecodeLoader(const DecodeArgs& args, DecodeShared<E>* shared)
+      : args_(args), shared_(shared), policy_(EvictFirst()) {
+    const int pair = static_cast<int>(blockIdx.x);
+    const int unit = pair / args.layer.num_kv_heads;
+    ReadUnit(min(unit, args.max_units - 1));
+    num_pairs_ = args.counts->num_units * args.layer.num_kv_heads;
+    pair_ = -1;
+    if (pair < num_pairs_) OpenPair(pair);
+  }
+
+  __device__ __forceinline__ bool HasWork() const { return pair_ >= 0; }
+
+  /// The copies of the current block into a stage, as one group; an empty one at the end.
+  __device__ __forceinline__ void Issue(int stage) const {
+    if (threadIdx.x == 0) {
+      shared_->tasks[stage] = {pair_, key_, key_ == unit_key_begin_, IsLastBlock()};
+    }
+    if (HasWork()) {
+      typename DecodeShared<E>::Stage& to = shared_->stages[stage];
+      CopyRows(SharedAddress(to.k), SharedAddress(to.v));
+      if (key_ == unit_key_begin_) CopyQueries(SharedAddress(to.q));
+    }
+    CommitCopies();
+  }
+
+  /// Goes to the next block. Between two calls there must be a barrier, a Publish and a barrier.
+  __device__ __forceinline__ void Advance() {
+    if (!HasWork()) return;
+    if (!IsLastBlock()) {
+      key_ += kKeyBlock;
+      LoadSlot();
+      return;
+    }
+    const int pair = shared_->next_pair;
+    pair_ = -1;
+    if (pair >= num_pairs_) return;
+    ReadUnit(pair / args_.layer.num_kv_heads);
+    OpenPair(pair);
+  }
+
+  /// Tells all threads the pair that was asked for.
+  __device__ __forceinline__ void Publish() {
+    if (threadIdx.x == 0 && has_asked_) {
+      shared_->next_pair = static_cast<int>(gridDim.x + ticket_);
+      has_asked_ = false;
+    }
+  }
+
+ private:
+  static constexpr int kChunks = KvTile<E>::kChunks;
+  static constexpr int kRowsAtOnce = 32 / kChunks;
+
+  __device__ __forceinline__ bool IsLastBlock() const { return key_ + kKeyBlock >= key_end_; }
+
+  __device__ __forceinline__ void ReadUnit(int index) {
+    const DecodeUnit& unit = args_.units[index];
+    unit_key_begin_ = unit.key_begin;
+    key_end_ = unit.key_end;
+    first_row_ = unit.first_row;
+    num_flat_rows_ = unit.num_flat_rows;
+    table_ = args_.layer.slot_table + unit.slot_offset;
+  }
+
+  /// Of the unit that was read.
+  __device__ __forceinline__ void OpenPair(int pair) {
+    pair_ = pair;
+    key_ = unit_key_begin_;
+    kv_head_ = pair % args_.layer.num_kv_heads;
+    k_ = args_.layer.kv.k + kv_head_ * args_.layer.kv.num_slots * E;
+    if (threadIdx.x == 0) {
+      ticket_ = atomicInc(args_.next_pair, static_cast<unsigned>(num_pairs_ - 1));
+      has_asked_ = true;
+    }
+    LoadSlot();
+  }
+
+  /// Of the warp's key number lane % 16.
+  __device__ __forceinline__ void LoadSlot() {
+    const int key =
+        key_ + static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x % 16);
+    slot_ = key < key_end_ ? table_[key] : -1;
+  }
+
+  /// The warp's 16 keys and values.
+  __device__ __forceinline__ void CopyRows(uint32_t k_tile, uint32_t v_tile) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int first_row = static_cast<int>(threadIdx.x) / 32 * 16;
+    const int chunk = lane % kChunks;
+    const int64_t v_minus_k = args_.layer.kv.v - args_.layer.kv.k;
+#pragma unroll
+    for (int i = 0; i < 16; i += kRowsAtOnce) {
+      const int row = i + lane / kChunks;
+      const int slot = __shfl_sync(kAllLanes, slot_, row);
+      const __nv_bfloat16* from = k_ + (static_cast<int64_t>(max(slot, 0)) * E + chunk * 8);
+      const uint32_t to = KvTile<E>::Offset(first_row + row, chunk);
+      CopyChunkOnce(k_tile + to, from, slot >= 0, policy_);
+      CopyChunkOnce(v_tile + to, from + v_minus_k, slot >= 0, policy_);
+    }
+  }
+
+  /// Rows beyond the unit's are zeros.
+  __device__ __forceinline__ void CopyQueries(uint32_t q_tile) const {
+    const LayerArgs& layer = args_.layer;
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int i = thread; i < kWarpRows * kChunks; i += kDecodeThreads) {
+      const int flat = i / kChunks, chunk = i % kChunks;
+      const bool is_row = flat < num_flat_rows_;
+      const int known = is_row ? flat : 0;
+      const int64_t row = first_row_ + known / layer.group;
+      const int head = kv_head_ * layer.group + known % layer.group;
+      CopyChunk(q_tile + KvTile<E>::Offset(flat, chunk),
+                layer.qkv + row * layer.qkv_width + head * E + chunk * 8, is_row);
+    }
+  }
+
+  const DecodeArgs& args_;
+  DecodeShared<E>* shared_;
+  uint64_t policy_;
+  int num_pairs_;
+  int pair_;
+  int kv_head_;
+  int key_;
+  int unit_key_begin_;
+  int key_end_;
+  int first_row_;
+  int num_flat_rows_;
+  const int32_t* table_;    ///< Of the unit's slots.
+  const __nv_bfloat16* k_;  ///< Of the head.
+  int slot_;                ///< -1 beyond the unit's end.
+  unsigned ticket_;         ///< Of the pair asked for, in thread 0.
+  bool has_asked_ = false;
+};
+
+}  // namespace detcheck::cuda::flash
