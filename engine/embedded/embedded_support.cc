@@ -37,16 +37,34 @@ constexpr auto kCpuProofs = std::to_array<Proof>({
     {"preemption", "schedule_property_tiny"},
 });
 
-constexpr auto kBackends = std::to_array<BackendProofs>({
-    {"cpu", "cpu", kCpuProofs, "CpuOpsTest.DefaultModeVariesWithTheBatch"},
+/// Of both attention backends: the tests run with each.
+constexpr auto kCudaProofs = std::to_array<Proof>({
+    {"deterministic_mode", "CudaReferenceLogitsTest.AreWithinTheRoundingOfBf16"},
+    {"continuous_batching", "CudaEngineTest.AnswersAreThoseOfARequestAlone",
+     &Capabilities::batch_witness},
+    {"chunked_prefill", "CudaEngineTest.AnswersDoNotDependOnChunks"},
+    {"cuda_graph", "CudaEngineTest.GraphsAndCallsGiveTheSameBits"},
+    {"radix_cache", "CudaEngineTest.AnswersAlikeColdAndWarm", &Capabilities::prefix_cache},
+    {"non_greedy_sampling", "CudaEngineTest.SeedsRepeatAndDiffer", &Capabilities::seed},
+    {"logprobs", "CudaEngineTest.ScoresAsItDecodes", &Capabilities::prompt_logprobs},
+    {"preemption", "CudaEngineTest.AnswersDoNotDependOnPreemption"},
 });
 
-SupportSource TestSource(std::string_view test) {
-  return {.id = std::string(test),
-          .title = "test of detcheck",
-          .url = "",
-          .read = "",
-          .test = std::string(test)};
+constexpr auto kBackends = std::to_array<BackendProofs>({
+    {"cpu", "cpu", kCpuProofs, "CpuOpsTest.DefaultModeVariesWithTheBatch"},
+    {"cuda", "flash", kCudaProofs, "CudaDefaultModeTest.VariesWithTheBatch"},
+    {"cuda", "reference", kCudaProofs, "CudaDefaultModeTest.VariesWithTheBatch"},
+});
+
+/// Once, however many statements name it.
+void AddTest(std::string_view test, SupportTable* table) {
+  const auto is_it = [&](const SupportSource& source) { return source.test == test; };
+  if (std::any_of(table->sources.begin(), table->sources.end(), is_it)) return;
+  table->sources.push_back({.id = std::string(test),
+                            .title = "test of detcheck",
+                            .url = "",
+                            .read = "",
+                            .test = std::string(test)});
 }
 
 SupportRow RowOf(const BackendProofs& backend, SupportTable* table) {
@@ -55,7 +73,7 @@ SupportRow RowOf(const BackendProofs& backend, SupportTable* table) {
   row.attention_backend = backend.attention_backend;
   for (const Proof& proof : backend.proofs) {
     if (proof.needs != nullptr && !(capabilities.*proof.needs)) continue;
-    table->sources.push_back(TestSource(proof.test));
+    AddTest(proof.test, table);
     row.statements.push_back({.feature = std::string(proof.feature),
                               .answer = SupportAnswer::kDocumented,
                               .sources = {std::string(proof.test)},
@@ -86,7 +104,7 @@ SupportTable TableOf(std::string_view device) {
                         .answer = SupportAnswer::kDocumentedUnsupported,
                         .sources = {std::string(backend.default_mode_test)},
                         .note = "Kernels are chosen by shape."};
-    table.sources.push_back(TestSource(backend.default_mode_test));
+    AddTest(backend.default_mode_test, &table);
   }
   table.releases.push_back(std::move(all));
   return table;

@@ -50,55 +50,157 @@ INSTANTIATE_TEST_SUITE_P(Cuda, CudaReferenceLogitsTest,
                                   std::get<2>(param.param);
                          });
 
-EngineOptions Tiny(bool deterministic) {
+EngineOptions Tiny(bool deterministic, const std::string& attention_backend = "flash") {
   EngineOptions options;
   options.deterministic = deterministic;
-  options.attention_backend = "flash";
+  options.attention_backend = attention_backend;
   return options;
 }
 
-/// Answers of `n` equal requests that run together.
-std::vector<Completion> Answers(Engine* engine, int n, int prompt_len = 100) {
-  std::vector<BatchItem> items(static_cast<size_t>(n));
-  for (BatchItem& item : items) {
-    for (int i = 0; i < prompt_len; ++i) {
-      item.request.prompt_ids.push_back((7 + 31 * i) % engine->config().vocab_size);
-    }
-    item.request.max_new_tokens = 24;
-    item.request.top_logprobs = 2;
-    item.request.cache = CacheWish::kBypass;
-  }
+Request PromptOf(int len) {
+  Request request;
+  for (int i = 0; i < len; ++i) request.prompt_ids.push_back((7 + 31 * i) % 32000);
+  request.max_new_tokens = 24;
+  request.top_logprobs = 2;
+  request.cache = CacheWish::kBypass;
+  return request;
+}
+
+/// Answers of requests that run together.
+std::vector<Completion> Run(Engine* engine, const std::vector<Request>& requests) {
+  std::vector<BatchItem> items;
+  for (const Request& request : requests) items.push_back({.request = request});
   const std::atomic<bool> stop = false;
   return engine->Run(items, stop, nullptr).completions;
 }
 
-TEST(CudaEngineTest, GraphsAndCallsGiveTheSameBits) {
-  EngineOptions options = Tiny(true);
-  Engine graphs(options, Gpu());
-  options.cuda_graph = false;
-  Engine calls(options, Gpu());
+std::vector<Completion> RunCopies(Engine* engine, int n, const Request& request) {
+  return Run(engine, std::vector<Request>(static_cast<size_t>(n), request));
+}
+
+void ExpectSame(const Completion& a, const Completion& b) {
+  EXPECT_EQ(a.token_ids, b.token_ids);
+  EXPECT_EQ(a.logprobs, b.logprobs);
+}
+
+/// Deterministic mode, for each attention backend.
+class CudaEngineTest : public testing::TestWithParam<const char*> {
+ protected:
+  EngineOptions options_ = Tiny(true, GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaEngineTest, testing::Values("flash", "reference"),
+                         [](const auto& param) { return std::string(param.param); });
+
+TEST_P(CudaEngineTest, GraphsAndCallsGiveTheSameBits) {
+  Engine graphs(options_, Gpu());
+  options_.cuda_graph = false;
+  Engine calls(options_, Gpu());
   for (const int n : {1, 3, 9}) {
-    const std::vector<Completion> a = Answers(&graphs, n);
-    const std::vector<Completion> b = Answers(&calls, n);
-    for (int i = 0; i < n; ++i) {
-      EXPECT_EQ(a[i].token_ids, b[i].token_ids);
-      EXPECT_EQ(a[i].logprobs, b[i].logprobs);
-    }
+    const std::vector<Completion> a = RunCopies(&graphs, n, PromptOf(100));
+    const std::vector<Completion> b = RunCopies(&calls, n, PromptOf(100));
+    for (int i = 0; i < n; ++i) ExpectSame(a[i], b[i]);
   }
 }
 
-TEST(CudaEngineTest, EqualRequestsOfABatchGetEqualAnswersInDeterministicMode) {
-  Engine engine(Tiny(true), Gpu());
-  const Completion alone = Answers(&engine, 1)[0];
+TEST_P(CudaEngineTest, AnswersAreThoseOfARequestAlone) {
+  Engine engine(options_, Gpu());
+  const Completion alone = RunCopies(&engine, 1, PromptOf(100))[0];
   for (const int n : {2, 17, 100}) {
-    for (const Completion& completion : Answers(&engine, n)) {
-      EXPECT_EQ(completion.token_ids, alone.token_ids);
-      EXPECT_EQ(completion.logprobs, alone.logprobs);
+    for (const Completion& completion : RunCopies(&engine, n, PromptOf(100))) {
+      ExpectSame(completion, alone);
     }
+  }
+  const std::vector<Completion> among =
+      Run(&engine, {PromptOf(7), PromptOf(100), PromptOf(900), PromptOf(33)});
+  ExpectSame(among[1], alone);
+}
+
+TEST_P(CudaEngineTest, AnswersDoNotDependOnChunks) {
+  options_.chunked_prefill_size = 8192;
+  Engine whole(options_, Gpu());
+  const Completion expected = RunCopies(&whole, 1, PromptOf(700))[0];
+  EXPECT_TRUE(expected.witness.chunk_ends.empty());
+  for (const int chunk : {17, 256, 257}) {
+    options_.chunked_prefill_size = chunk;
+    Engine engine(options_, Gpu());
+    const Completion completion = RunCopies(&engine, 1, PromptOf(700))[0];
+    EXPECT_FALSE(completion.witness.chunk_ends.empty());
+    ExpectSame(completion, expected);
   }
 }
 
-TEST(CudaEngineTest, RefusesWhatItCannot) {
+TEST_P(CudaEngineTest, AnswersAlikeColdAndWarm) {
+  for (const int page_size : {1, 16, 64}) {
+    options_.page_size = page_size;
+    Engine engine(options_, Gpu());
+    Request request = PromptOf(300);
+    const Completion cold = RunCopies(&engine, 1, request)[0];
+    EXPECT_EQ(cold.witness.cached_tokens, 0);
+    request.cache = CacheWish::kAllow;
+    RunCopies(&engine, 1, request);
+    const Completion warm = RunCopies(&engine, 1, request)[0];
+    EXPECT_GT(*warm.witness.cached_tokens, 200);
+    ExpectSame(warm, cold);
+  }
+}
+
+TEST_P(CudaEngineTest, AnswersDoNotDependOnPreemption) {
+  Engine roomy(options_, Gpu());
+  const Completion expected = RunCopies(&roomy, 1, PromptOf(200))[0];
+  options_.max_total_tokens = 512;
+  options_.radix_cache = false;
+  Engine tight(options_, Gpu());
+  int preemptions = 0;
+  for (const Completion& completion : RunCopies(&tight, 3, PromptOf(200))) {
+    preemptions += *completion.witness.preemptions;
+    ExpectSame(completion, expected);
+  }
+  EXPECT_GT(preemptions, 0);
+}
+
+TEST_P(CudaEngineTest, SeedsRepeatAndDiffer) {
+  Engine engine(options_, Gpu());
+  Request request = PromptOf(50);
+  request.sampling = {.temperature = 1.0, .top_p = 0.95, .top_k = 500, .seed = 1};
+  Request other = request;
+  other.sampling.seed = 2;
+  const Completion alone = RunCopies(&engine, 1, request)[0];
+  const std::vector<Completion> together = Run(&engine, {other, request, request, other});
+  ExpectSame(together[1], alone);
+  ExpectSame(together[2], alone);
+  ExpectSame(together[0], together[3]);
+  EXPECT_NE(together[0].token_ids, alone.token_ids);
+}
+
+TEST_P(CudaEngineTest, ScoresAsItDecodes) {
+  Engine engine(options_, Gpu());
+  const Request request = PromptOf(90);
+  const Completion completion = RunCopies(&engine, 1, request)[0];
+  std::vector<TokenId> ids = request.prompt_ids;
+  ids.insert(ids.end(), completion.token_ids.begin(), completion.token_ids.end());
+  const std::vector<TokenLogprob> scores = engine.Score(ids, 2);
+  for (size_t i = 0; i < completion.logprobs.size(); ++i) {
+    EXPECT_EQ(scores.at(request.prompt_ids.size() - 1 + i), completion.logprobs[i]) << i;
+  }
+}
+
+// The positive control: without the mode the same tests would see differences.
+TEST(CudaDefaultModeTest, VariesWithTheBatch) {
+  EngineOptions options = Tiny(false);
+  options.model = "synthetic:qwen3-0.6b";
+  Engine engine(options, Gpu());
+  const Completion alone = RunCopies(&engine, 1, PromptOf(600))[0];
+  bool varies = false;
+  for (const int n : {2, 8, 33}) {
+    for (const Completion& completion : RunCopies(&engine, n, PromptOf(600))) {
+      varies = varies || completion.logprobs != alone.logprobs;
+    }
+  }
+  EXPECT_TRUE(varies);
+}
+
+TEST(CudaEngineStartTest, RefusesWhatItCannot) {
   EngineOptions options = Tiny(true);
   options.dtype = DType::kF32;
   EXPECT_THROW(Engine(options, Gpu()), Error);

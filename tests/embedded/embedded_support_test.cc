@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -76,6 +77,20 @@ TEST(EmbeddedSupport, OfTheCpuEngine) {
   }
   EXPECT_FALSE(documented.contains("cuda_graph"));
   EXPECT_FALSE(documented.contains("tensor_parallelism"));
+}
+
+TEST(EmbeddedSupport, OfTheCudaEngine) {
+  const std::vector<SupportTable> tables = OwnSupportTables();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[1].engine, "detcheck-cuda");
+  const std::vector<SupportRow>& rows = tables[1].releases.front().rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].attention_backend, "flash");
+  EXPECT_EQ(rows[1].attention_backend, "reference");
+  for (const SupportRow& row : rows) {
+    const auto is_graph = [](const SupportStatement& s) { return s.feature == "cuda_graph"; };
+    EXPECT_TRUE(std::any_of(row.statements.begin(), row.statements.end(), is_graph));
+  }
 }
 
 TEST(EmbeddedSupport, SourcesAreThereOnceEach) {

@@ -39,7 +39,7 @@ TEST(LoadModel, Synthetic) {
 TEST(LoadModel, UnknownSyntheticName) {
   ExpectError(ErrorCode::kUsage,
               "--model synthetic:big: no such synthetic model; there are: tiny, tiny-qwen3, "
-              "qwen3-0.6b",
+              "qwen3-0.6b, qwen3-8b, llama-3.1-8b",
               [] { LoadModel(Options("synthetic:big")); });
 }
 

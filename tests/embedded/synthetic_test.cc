@@ -104,8 +104,30 @@ TEST(SyntheticWeights, ConfigsAreConsistent) {
     EXPECT_EQ(config.num_heads % config.num_kv_heads, 0);
     EXPECT_GE(config.vocab_size, 32000);
     EXPECT_EQ(config.qk_norm, config.architecture == Architecture::kQwen3);
-    EXPECT_EQ(config.tie_word_embeddings, config.qk_norm);
+    EXPECT_EQ(config.rope_scaling.has_value(), name == "llama-3.1-8b");
   }
+}
+
+// Elements from the host and from the recipe that a device is given are the same.
+TEST(SyntheticWeights, RecipesAreWhatIsRead) {
+  const SyntheticModel tiny = FindSyntheticModel("tiny");
+  SyntheticWeights weights(tiny, 42, 1);
+  const WeightReader reader(tiny.config, &weights);
+  const WeightReader recipes(tiny.config, &weights, /*recipes=*/true);
+  const HostWeight made = reader.Qkv(1);
+  const HostWeight recipe = recipes.Qkv(1);
+  EXPECT_EQ(recipe.data, nullptr);
+  ASSERT_EQ(recipe.recipe.size(), 3u);
+  const auto* elements = reinterpret_cast<const uint16_t*>(made.data.get());
+  int64_t row = 0;
+  for (const SyntheticRows& part : recipe.recipe) {
+    const int64_t count = part.rows * recipe.cols;
+    for (int64_t i = 0; i < count; i += 37) {
+      ASSERT_EQ(elements[row * recipe.cols + i], Bf16FromFloat(SyntheticElement(part.tensor, i)));
+    }
+    row += part.rows;
+  }
+  EXPECT_EQ(row, recipe.rows);
 }
 
 TEST(SyntheticText, Examples) {
