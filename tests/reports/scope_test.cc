@@ -160,6 +160,7 @@ TEST(Scope, HistoryNamesTrafficAndLeavesRestartsOut) {
   for (const int traffic : {1, 3, 5}) {
     run.Solo(Arm::kVaried, kAnswer);
     run.LastStep().axes = {{"history", traffic}};
+    run.LastRecord().engine_steps = {{0, 1, {{0, 12, false}}}, {1, 3, {{0, 1, true}}}};
   }
   run.LastRecord().launch = 1;
   const Report report = ReportOf(run);
