@@ -26,6 +26,10 @@ std::string CompositionKey(const Plan& plan, const StepRecord& record) {
     fmt::format_to(out, "{}/{};", item.request, item.top_logprobs.value_or(-1));
   }
   if (!record.engine_steps.empty()) {
+    // What ran before is not seen in the steps.
+    for (const Axis& axis : step.axes) {
+      if (axis.name == "history") fmt::format_to(out, "|after {}", axis.value);
+    }
     for (const EngineStepSpan& span : record.engine_steps) {
       fmt::format_to(out, "|{}x{}", span.first_step, span.num_steps);
       for (const EngineStepSpan::Row& row : span.rows) {

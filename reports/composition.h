@@ -8,8 +8,9 @@
 
 namespace detcheck {
 
-/// What ran together, as a key: equal keys mean identical step compositions. From the engine's own
-/// record of its steps where there is one, else from what the plan asked for.
+/// What ran together, as a key: equal keys mean identical step compositions, after the same kind of
+/// earlier traffic. From the engine's own record of its steps where there is one, else from what
+/// the plan asked for.
 std::string CompositionKey(const Plan& plan, const StepRecord& record);
 
 /// Distinct compositions among the attempts of `mode` that count, preparations left out: the n of

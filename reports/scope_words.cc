@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "reports/composition.h"
@@ -16,8 +15,6 @@
 
 namespace detcheck {
 namespace {
-
-constexpr std::string_view kHistoryAxis = "history";
 
 constexpr BoundUnit kRepeats = {"repeats", "repeat", "repeats"};
 constexpr BoundUnit kScoredAnswers = {"answers", "scored answer", "scored answers"};
@@ -77,7 +74,7 @@ bool HasArrivals(const Step& step) {
 
 bool IsAfterTraffic(const Step& step) {
   return std::any_of(step.axes.begin(), step.axes.end(),
-                     [](const Axis& axis) { return axis.name == kHistoryAxis; });
+                     [](const Axis& axis) { return axis.name == "history"; });
 }
 
 // Goes through the samples that count of every subject and files each under the words that it
@@ -183,13 +180,8 @@ class WordTallies {
   int BatchOf(const Sample& sample) {
     int& batch = batch_of_record_[sample.ref.record];
     if (batch < 0) {
-      // The same composition after other traffic is another one.
-      std::string key = CompositionKey(plan_, *sample.record);
-      for (const Axis& axis : sample.step->axes) {
-        if (axis.name == kHistoryAxis) key += fmt::format("#{}", axis.value);
-      }
       const int next = static_cast<int>(batch_of_key_.size());
-      batch = batch_of_key_.try_emplace(std::move(key), next).first->second;
+      batch = batch_of_key_.try_emplace(CompositionKey(plan_, *sample.record), next).first->second;
     }
     return batch;
   }
