@@ -10,6 +10,8 @@
 
 namespace detcheck {
 
+class CurlTransfers;
+
 /// What the caller makes of a stream's event.
 struct Progress {
   int tokens = 0;      ///< Tokens this request has answered so far. Releases count these.
@@ -65,10 +67,8 @@ class HttpClient {
   HttpResult Run(const HttpRequest& request, const std::atomic<bool>& stop);
 
  private:
-  class Transfers;
-
   Endpoint endpoint_;
-  std::unique_ptr<Transfers> transfers_;
+  std::unique_ptr<CurlTransfers> transfers_;
 };
 
 }  // namespace detcheck

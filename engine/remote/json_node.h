@@ -23,7 +23,7 @@ class JsonNode {
   bool IsObject() const { return kind_ == Kind::kObject; }
 
   std::optional<bool> Bool() const;
-  /// Of a number: the nearest double (ties to even; beyond the range ±infinity, or ±0).
+  /// Of a number: the nearest double. One beyond a double's range makes the whole text an error.
   std::optional<double> Double() const;
   /// Of a number written as an integer that fits.
   std::optional<int64_t> Int64() const;
@@ -47,6 +47,7 @@ class JsonNode {
 
   Kind kind_ = Kind::kNull;
   bool bool_ = false;
+  double number_ = 0.0;
   std::string text_;
   std::vector<JsonNode> items_;
   std::vector<Member> members_;

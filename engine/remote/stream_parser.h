@@ -29,7 +29,6 @@ class StreamParser {
   void Finish(const Sink& sink);
 
   bool done() const { return done_; }  ///< "[DONE]" was seen.
-  size_t num_comments() const { return num_comments_; }
   /// Bytes of an event that has not ended.
   size_t unfinished_bytes() const { return line_.size() + data_.size(); }
 
@@ -46,7 +45,6 @@ class StreamParser {
   bool first_line_ = true;       ///< A byte order mark may stand here.
   bool skip_line_feed_ = false;  ///< The last byte was the CR that ended a line.
   bool done_ = false;
-  size_t num_comments_ = 0;
 };
 
 }  // namespace detcheck
