@@ -177,8 +177,10 @@ double PrefillOperations(const ModelConfig& c, double len) {
   return 2.0 * len * LayerElements(c) + 2.0 * HeadElements(c) + attention;
 }
 
+/// Ratios of deterministic to default speed, one of each round, are appended to `round_ratios`.
 nlohmann::ordered_json Measure(const Cell& cell, int rounds, double copy_rate, double matrix_rate,
-                               Contender* plain, Contender* deterministic) {
+                               Contender* plain, Contender* deterministic,
+                               std::vector<std::vector<double>>* round_ratios) {
   std::vector<double> plain_s;
   std::vector<double> deterministic_s;
   std::vector<double> ratios;
@@ -189,6 +191,7 @@ nlohmann::ordered_json Measure(const Cell& cell, int rounds, double copy_rate, d
     plain_s.push_back(swap ? b : a);
     deterministic_s.push_back(swap ? a : b);
     ratios.push_back(plain_s.back() / deterministic_s.back());
+    (*round_ratios)[static_cast<size_t>(round)].push_back(ratios.back());
   }
   const double tokens = 1.0 * cell.num_sequences * cell.num_tokens;
   const ModelConfig& config = plain->config();
@@ -254,15 +257,20 @@ int Run(int argc, char** argv) {
     result["manifest"][field.name] = field.value;
   }
   std::vector<double> ratios;
+  std::vector<std::vector<double>> round_ratios(static_cast<size_t>(rounds));
   for (const Cell& cell :
        {Cell{1, 1024, 1, 60}, Cell{8, 1024, 1, 60}, Cell{32, 1024, 1, 40}, Cell{64, 1024, 1, 30},
         Cell{128, 1024, 1, 30}, Cell{1, 8192, 1, 60}, Cell{8, 8192, 1, 40}, Cell{32, 8192, 1, 20},
         Cell{64, 8192, 1, 15}, Cell{1, 0, 1024, 8}, Cell{1, 0, 8192, 4}}) {
     result["cells"].push_back(
-        Measure(cell, rounds, copy_rate, matrix_rate, &plain, &deterministic));
+        Measure(cell, rounds, copy_rate, matrix_rate, &plain, &deterministic, &round_ratios));
     ratios.push_back(result["cells"].back()["ratio"]);
   }
+  std::vector<double> medians;  // Over the cells, of each round.
+  for (const std::vector<double>& round : round_ratios) medians.push_back(Median(round));
   result["median_ratio"] = Median(ratios);
+  result["median_ratio_least_round"] = *std::min_element(medians.begin(), medians.end());
+  result["median_ratio_greatest_round"] = *std::max_element(medians.begin(), medians.end());
   result["least_ratio"] = *std::min_element(ratios.begin(), ratios.end());
   std::printf("%s\n", result.dump(2).c_str());
   return 0;
