@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/embedded/batch_run.h"
 #include "engine/embedded/model_files.h"
 #include "engine/embedded/weights_dtype.h"
 
@@ -75,10 +76,13 @@ Engine::Engine(const EngineOptions& options, const EngineDevice& device) : optio
 
 BatchResult Engine::Run(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
                         const TokenCallback& on_token, const LogitObserver& observer) {
+  return RunBatch(NewScheduler(observer).get(), items, stop, on_token);
+}
+
+std::unique_ptr<Scheduler> Engine::NewScheduler(const LogitObserver& observer) {
   SchedulerModel model{.ops = ops_.get(),
                        .forward = [this](const StepBatch& batch) { model_->Forward(batch); }};
-  Scheduler scheduler(limits_, pages_.get(), std::move(model), items, observer);
-  return scheduler.Run(stop, on_token);
+  return std::make_unique<Scheduler>(limits_, pages_.get(), std::move(model), observer);
 }
 
 std::vector<TokenLogprob> Engine::Score(const std::vector<TokenId>& ids, int top_logprobs) {

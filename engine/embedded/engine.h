@@ -32,6 +32,10 @@ class Engine {
   BatchResult Run(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
                   const TokenCallback& on_token, const LogitObserver& observer = nullptr);
 
+  /// Continuous batching on this engine, which must outlive it; one at a time, and not while Run
+  /// runs. Score and Flush may be called between its steps.
+  std::unique_ptr<Scheduler> NewScheduler(const LogitObserver& observer = nullptr);
+
   /// As Backend::Score. Reads nothing of the prefix cache and leaves nothing in it, but may evict.
   /// Throws Error(kInput) for ids that the model or the KV pool cannot take.
   std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs);

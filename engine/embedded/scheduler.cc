@@ -8,84 +8,67 @@
 namespace detcheck {
 
 Scheduler::Scheduler(const SchedulerLimits& limits, SequencePages* pages, SchedulerModel model,
-                     const std::vector<BatchItem>& items, LogitObserver observer)
+                     LogitObserver observer)
     : limits_(limits),
       pages_(pages),
       model_(std::move(model)),
-      items_(items),
       observer_(std::move(observer)),
-      sequences_(items.size()),
-      releases_(items),
-      record_(static_cast<int>(items.size())),
-      completions_(items.size()) {}
+      start_(std::chrono::steady_clock::now()) {}
 
 Scheduler::~Scheduler() {
   for (Sequence* seq : running_) pages_->Release(seq);
 }
 
-BatchResult Scheduler::Run(const std::atomic<bool>& stop, const TokenCallback& on_token) {
-  start_ = std::chrono::steady_clock::now();
-  while (true) {
-    if (stop) break;
-    ReleaseDue();
-    const std::vector<Chunk> chunks = PlanStep();
-    if (chunks.empty()) {
-      if (SkipToNextRelease()) continue;
-      break;
-    }
-    for (const int item : RunStep(chunks)) {
-      if (on_token) on_token(item, static_cast<int>(completions_[item].token_ids.size()));
-    }
-  }
-  if (stop) {
-    AbortAll();
-  } else {
-    for (const int item : releases_.TakeRest()) {
-      End(item, FinishReason::kError, "its release waits for an item that is never released");
-    }
-  }
-  for (size_t i = 0; i < items_.size(); ++i) {
-    completions_[i].witness = record_.witness(static_cast<int>(i));
-  }
-  return {.completions = std::move(completions_), .steps = record_.spans()};
-}
+// --- requests come and go -----------------------------------------------------------------------
 
-// --- release ------------------------------------------------------------------------------------
-
-void Scheduler::ReleaseDue() {
-  for (auto due = releases_.TakeDue(step_); !due.empty(); due = releases_.TakeDue(step_)) {
-    for (const int item : due) Queue(item);
+void Scheduler::Add(int item, const Request* request, std::optional<int> abort_after_tokens) {
+  const auto [entry, is_new] = live_.try_emplace(item);
+  if (!is_new) {
+    throw Error(ErrorCode::kInternal, "scheduler: item " + std::to_string(item) + " added twice");
   }
-}
-
-void Scheduler::Queue(int item) {
-  const Request& request = items_[item].request;
-  completions_[item].times.sent = Seconds();
-  if (request.max_new_tokens < 1) {
+  Live& live = entry->second;
+  live.abort_after_tokens = abort_after_tokens;
+  live.completion.times.sent = Seconds();
+  Sequence& seq = live.seq;
+  seq.item = item;
+  seq.request = request;
+  record_.Begin(item);
+  if (request->max_new_tokens < 1) {
     End(item, FinishReason::kError,
-        "max_new_tokens is " + std::to_string(request.max_new_tokens) + ", at least 1 is needed");
+        "max_new_tokens is " + std::to_string(request->max_new_tokens) + ", at least 1 is needed");
     return;
   }
-  if (auto why = WhyImpossible(request.prompt_ids, request.max_new_tokens, limits_, *pages_)) {
+  if (auto why = WhyImpossible(request->prompt_ids, request->max_new_tokens, limits_, *pages_)) {
     End(item, FinishReason::kError, *std::move(why));
     return;
   }
-  auto seq = std::make_unique<Sequence>();
-  seq->item = item;
-  seq->request = &request;
-  seq->ids = request.prompt_ids;
-  seq->uses_cache = pages_->radix_cache() && request.cache == CacheWish::kAllow;
-  waiting_.push_back(seq.get());
-  sequences_[item] = std::move(seq);
+  seq.ids = request->prompt_ids;
+  seq.uses_cache = pages_->radix_cache() && request->cache == CacheWish::kAllow;
+  waiting_.push_back(&seq);
 }
 
-bool Scheduler::SkipToNextRelease() {
+void Scheduler::Abort(int item) {
+  Sequence* seq = &live_.at(item).seq;
+  if (std::find(running_.begin(), running_.end(), seq) != running_.end()) {
+    EndRunning(seq, FinishReason::kAbort);
+    return;
+  }
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), seq));
+  End(item, FinishReason::kAbort, "");
+}
+
+void Scheduler::AbortAll() {
+  while (!running_.empty()) EndRunning(running_.back(), FinishReason::kAbort);
+  while (!waiting_.empty()) Abort(waiting_.front()->item);
+}
+
+std::optional<StepOutcome> Scheduler::Step() {
+  const std::vector<Chunk> chunks = PlanStep();
+  if (!chunks.empty()) return RunStep(chunks);
   if (!waiting_.empty()) {
     throw Error(ErrorCode::kInternal, "scheduler: nothing runs and the next request does not fit");
   }
-  const auto next = releases_.NextStep();
-  if (next) step_ = std::max(step_, *next);
-  return next.has_value();
+  return std::nullopt;
 }
 
 // --- what the next step computes ----------------------------------------------------------------
@@ -149,20 +132,23 @@ void Scheduler::Preempt(Sequence* seq) {
 
 // --- running it ---------------------------------------------------------------------------------
 
-std::vector<int> Scheduler::RunStep(const std::vector<Chunk>& chunks) {
+StepOutcome Scheduler::RunStep(const std::vector<Chunk>& chunks) {
   const StepBatch batch = MakeStepBatch(chunks);
   model_.forward(batch);
   const std::vector<SampledToken> drawn = Draw(chunks, batch);
   if (observer_) Observe(chunks);
-  RecordStep(chunks);
-  ++step_;
-  std::vector<int> answered;
+  StepOutcome outcome{.rows = RecordStep(chunks), .answers = {}};
   for (const Chunk& chunk : chunks) {
-    const bool draws = chunk.draws();
-    Advance(chunk, draws ? &drawn[answered.size()] : nullptr);
-    if (draws) answered.push_back(chunk.seq->item);
+    const int item = chunk.seq->item;
+    if (chunk.draws()) {
+      const size_t index = outcome.answers.size();
+      outcome.answers.push_back({item, chunk.seq->num_generated() + 1});
+      Advance(chunk, &drawn[index]);
+    } else {
+      Advance(chunk, nullptr);
+    }
   }
-  return answered;
+  return outcome;
 }
 
 StepBatch Scheduler::MakeStepBatch(const std::vector<Chunk>& chunks) const {
@@ -207,7 +193,7 @@ void Scheduler::Observe(const std::vector<Chunk>& chunks) {
   }
 }
 
-void Scheduler::RecordStep(const std::vector<Chunk>& chunks) {
+std::vector<EngineStepSpan::Row> Scheduler::RecordStep(const std::vector<Chunk>& chunks) {
   std::vector<EngineStepSpan::Row> rows;
   for (const Chunk& chunk : chunks) {
     rows.push_back(
@@ -217,7 +203,8 @@ void Scheduler::RecordStep(const std::vector<Chunk>& chunks) {
           .chunk_ends.push_back(chunk.seq->num_computed + chunk.num_tokens);
     }
   }
-  record_.AddStep(step_, rows);
+  record_.AddStep(rows);
+  return rows;
 }
 
 void Scheduler::Advance(const Chunk& chunk, const SampledToken* drawn) {
@@ -230,24 +217,25 @@ void Scheduler::Advance(const Chunk& chunk, const SampledToken* drawn) {
 }
 
 void Scheduler::AddToken(Sequence* seq, const SampledToken& token) {
-  Completion& completion = completions_[seq->item];
+  Live& live = live_.at(seq->item);
+  Completion& completion = live.completion;
   completion.token_ids.push_back(token.id);
   if (seq->request->top_logprobs) completion.logprobs.push_back(token.logprob);
   completion.times.last_token = Seconds();
   if (seq->num_generated() == 0) completion.times.first_token = completion.times.last_token;
   seq->ids.push_back(token.id);
-  releases_.CountToken(seq->item);
-  if (const auto reason = WhyFinished(*seq)) EndRunning(seq, *reason);
+  if (const auto reason = WhyFinished(live)) EndRunning(seq, *reason);
 }
 
 // --- the end ------------------------------------------------------------------------------------
 
-std::optional<FinishReason> Scheduler::WhyFinished(const Sequence& seq) const {
+std::optional<FinishReason> Scheduler::WhyFinished(const Live& live) const {
+  const Sequence& seq = live.seq;
   const auto& eos = limits_.eos_ids;
   const bool is_eos = std::find(eos.begin(), eos.end(), seq.ids.back()) != eos.end();
   if (is_eos && !seq.request->ignore_eos) return FinishReason::kStop;
   if (seq.num_generated() >= seq.request->max_new_tokens) return FinishReason::kLength;
-  const auto& abort_after = items_[seq.item].abort_after_tokens;
+  const auto& abort_after = live.abort_after_tokens;
   if (abort_after && seq.num_generated() >= *abort_after) return FinishReason::kAbort;
   return std::nullopt;
 }
@@ -260,18 +248,14 @@ void Scheduler::EndRunning(Sequence* seq, FinishReason reason) {
 }
 
 void Scheduler::End(int item, FinishReason reason, std::string error) {
-  Completion& completion = completions_[item];
+  Live& live = live_.at(item);
+  Completion& completion = live.completion;
   completion.finish_reason = reason;
   completion.error = std::move(error);
-  completion.prompt_tokens = static_cast<int>(items_[item].request.prompt_ids.size());
-  releases_.MarkEnded(item);
-}
-
-void Scheduler::AbortAll() {
-  while (!running_.empty()) EndRunning(running_.back(), FinishReason::kAbort);
-  for (const Sequence* seq : waiting_) End(seq->item, FinishReason::kAbort, "");
-  waiting_.clear();
-  for (const int item : releases_.TakeRest()) End(item, FinishReason::kAbort, "");
+  completion.prompt_tokens = live.seq.prompt_len();
+  completion.witness = record_.End(item);
+  ended_.push_back({item, std::move(completion)});
+  live_.erase(item);
 }
 
 double Scheduler::Seconds() const {

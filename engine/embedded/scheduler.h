@@ -1,21 +1,19 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "engine/backend.h"
 #include "engine/base/request.h"
 #include "engine/embedded/ops.h"
 #include "engine/embedded/scheduler_limits.h"
 #include "engine/embedded/scheduler_record.h"
-#include "engine/embedded/scheduler_releases.h"
 #include "engine/embedded/sequence.h"
 #include "engine/embedded/sequence_pages.h"
 
@@ -31,13 +29,30 @@ struct SchedulerModel {
 /// again where it is computed again.
 using LogitObserver = std::function<void(int item, int position, const std::string& logits_sha256)>;
 
-/// Runs one batch by continuous batching. Every choice is a function of the batch, the limits and
-/// the state of the pages; there is no clock in it.
+/// What one engine step did.
+struct StepOutcome {
+  struct Answer {
+    int item = 0;
+    int num_tokens = 0;  ///< That the item has answered so far.
+  };
+  std::vector<EngineStepSpan::Row> rows;  ///< In batch order.
+  std::vector<Answer> answers;            ///< Items that got a token, in batch order.
+};
+
+/// An item that is no longer the scheduler's, with its whole answer. Times count from the
+/// scheduler's construction; there is no text.
+struct EndedItem {
+  int item = 0;
+  Completion completion;
+};
+
+/// Continuous batching: requests are added and aborted between engine steps, and each step runs
+/// whatever there is. Every choice is a function of the calls, the limits and the state of the
+/// pages; there is no clock in it. Not thread-safe.
 ///
 /// Lifecycle of a request:
-///   1. unreleased until its Release is due (checked before each engine step); then checked, and
-///      ended with kError where it can never run;
-///   2. waiting, first come first served (equally due items in item order);
+///   1. added: checked, and ended with kError where it can never run;
+///   2. waiting, first come first served;
 ///   3. admitted when fewer than max_running_requests run, prefill tokens of the step are left, and
 ///      its pages can be had with one more for each running request: its cached prefix is taken
 ///      from the radix tree, and pages for its other tokens are set apart;
@@ -51,20 +66,43 @@ using LogitObserver = std::function<void(int item, int position, const std::stri
 ///   7. ended: its whole pages go to the radix tree, the others become free.
 class Scheduler {
  public:
-  /// `pages`, `model.ops` and `items` must outlive the scheduler. With an observer, all rows'
-  /// logits are computed.
+  /// `pages` and `model.ops` must outlive the scheduler. With an observer, all rows' logits are
+  /// computed.
   Scheduler(const SchedulerLimits& limits, SequencePages* pages, SchedulerModel model,
-            const std::vector<BatchItem>& items, LogitObserver observer = nullptr);
-  /// Releases the pages of requests that still run (where Run threw).
+            LogitObserver observer = nullptr);
+  /// Releases the pages of requests that still run.
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Runs the batch to its end; once. `stop` and `on_token` are Backend::Complete's. Throws what
-  /// the model throws.
-  BatchResult Run(const std::atomic<bool>& stop, const TokenCallback& on_token);
+  /// Takes a request under the caller's number for it, which none that has not ended may have.
+  /// `request` must outlive its end. It is cancelled once it has answered `abort_after_tokens`.
+  void Add(int item, const Request* request, std::optional<int> abort_after_tokens = std::nullopt);
+
+  /// Cancels an item that has not ended; others are let alone.
+  void Abort(int item);
+  void AbortAll();
+
+  /// Runs one engine step; nothing where there is nothing to run. Throws what the model throws.
+  std::optional<StepOutcome> Step();
+
+  /// Items that have ended since the last call, in the order of their ends.
+  std::vector<EndedItem> TakeEnded() { return std::exchange(ended_, {}); }
+
+  /// The answer so far of an item that has not ended: token IDs, logprobs and times.
+  const Completion& completion(int item) const { return live_.at(item).completion; }
+
+  int num_running() const { return static_cast<int>(running_.size()); }
+  int num_waiting() const { return static_cast<int>(waiting_.size()); }
 
  private:
+  /// An item that has not ended.
+  struct Live {
+    Sequence seq;
+    Completion completion;
+    std::optional<int> abort_after_tokens;
+  };
+
   /// A sequence's share of a step: its next `num_tokens` tokens.
   struct Chunk {
     Sequence* seq = nullptr;
@@ -74,49 +112,37 @@ class Scheduler {
     bool draws() const { return seq->num_computed + num_tokens == seq->len(); }
   };
 
-  void ReleaseDue();
-  /// Takes a due item into the waiting queue, or ends it where it can never run.
-  void Queue(int item);
-  /// With nothing to run: moves on to the engine step for which the next item waits. False: none.
-  bool SkipToNextRelease();
-
   std::vector<Chunk> PlanStep();
   void PlanDecodes(std::vector<Chunk>* chunks);
   void PlanPrefills(std::vector<Chunk>* chunks);
   bool AdmitNext();
   void Preempt(Sequence* seq);
 
-  /// Gives the items that got a token.
-  std::vector<int> RunStep(const std::vector<Chunk>& chunks);
+  StepOutcome RunStep(const std::vector<Chunk>& chunks);
   StepBatch MakeStepBatch(const std::vector<Chunk>& chunks) const;
   std::vector<SampledToken> Draw(const std::vector<Chunk>& chunks, const StepBatch& batch);
   void Observe(const std::vector<Chunk>& chunks);
-  void RecordStep(const std::vector<Chunk>& chunks);
+  std::vector<EngineStepSpan::Row> RecordStep(const std::vector<Chunk>& chunks);
   /// The step has computed `chunk`; `drawn` is its next token, null where there is none yet.
   void Advance(const Chunk& chunk, const SampledToken* drawn);
   void AddToken(Sequence* seq, const SampledToken& token);
 
-  std::optional<FinishReason> WhyFinished(const Sequence& seq) const;
+  std::optional<FinishReason> WhyFinished(const Live& live) const;
   void EndRunning(Sequence* seq, FinishReason reason);
   void End(int item, FinishReason reason, std::string error);
-  /// Ends whatever has not ended.
-  void AbortAll();
   double Seconds() const;
 
   const SchedulerLimits limits_;
   SequencePages* pages_;
   const SchedulerModel model_;
-  const std::vector<BatchItem>& items_;
   const LogitObserver observer_;
+  const std::chrono::steady_clock::time_point start_;
 
-  std::vector<std::unique_ptr<Sequence>> sequences_;  ///< By item; null before its release.
+  std::map<int, Live> live_;  ///< By item.
   std::deque<Sequence*> waiting_;
   std::vector<Sequence*> running_;  ///< In order of admission.
-  int64_t step_ = 0;                ///< The engine step that comes next.
-  SchedulerReleases releases_;
   SchedulerRecord record_;
-  std::vector<Completion> completions_;
-  std::chrono::steady_clock::time_point start_;
+  std::vector<EndedItem> ended_;
 };
 
 }  // namespace detcheck

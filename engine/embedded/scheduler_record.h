@@ -1,26 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "engine/base/request.h"
 
 namespace detcheck {
 
-/// The engine's own record of a batch: what each engine step computed, and what follows from that
-/// for each item's witness.
+/// The engine's own record: what follows from each engine step for each item's witness.
 class SchedulerRecord {
  public:
-  explicit SchedulerRecord(int num_items);
+  void Begin(int item);
+  /// The item's witness, which is kept no longer.
+  Witness End(int item);
 
-  /// Engine step `step`, later than those before, has computed `rows`.
-  void AddStep(int64_t step, const std::vector<EngineStepSpan::Row>& rows);
+  /// An engine step, later than those before, has computed `rows`.
+  void AddStep(const std::vector<EngineStepSpan::Row>& rows);
 
   /// The witness of `item` so far. Cached tokens, preemptions and chunk ends are written by the
   /// scheduler, the rest here.
-  Witness& witness(int item) { return items_[item].witness; }
-
-  const std::vector<EngineStepSpan>& spans() const { return spans_; }
+  Witness& witness(int item) { return items_.at(item).witness; }
 
  private:
   struct Item {
@@ -31,7 +31,18 @@ class SchedulerRecord {
 
   static void Count(const EngineStepSpan::Row& row, int total_prefill, Item* item);
 
-  std::vector<Item> items_;
+  std::map<int, Item> items_;
+};
+
+/// Engine steps as spans.
+class StepSpans {
+ public:
+  /// Engine step `step`, later than those before, has computed `rows`.
+  void Add(int64_t step, const std::vector<EngineStepSpan::Row>& rows);
+
+  const std::vector<EngineStepSpan>& spans() const { return spans_; }
+
+ private:
   std::vector<EngineStepSpan> spans_;
 };
 

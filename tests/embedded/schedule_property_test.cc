@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/cuda_device.h"
+#include "engine/embedded/batch_run.h"
 #include "engine/embedded/device.h"
 #include "engine/embedded/scheduler.h"
 #include "tests/embedded/schedule_draw.h"
@@ -163,12 +164,12 @@ class PropertyTest {
     std::vector<Observation> seen;
     Scheduler scheduler(
         limits, pages,
-        {engine.ops.get(), [&](const StepBatch& step) { engine.model->Forward(step); }}, items,
+        {engine.ops.get(), [&](const StepBatch& step) { engine.model->Forward(step); }},
         [&](int item, int position, const std::string& digest) {
           seen.push_back({item, position, digest});
         });
     const std::atomic<bool> stop = false;
-    const BatchResult result = scheduler.Run(stop, nullptr);
+    const BatchResult result = detcheck::RunBatch(&scheduler, items, stop, nullptr);
     Compare(items, result, seen);
     Count(items, result, *earlier);
     for (size_t i = 0; i < items.size(); ++i) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/embedded/batch_run.h"
 #include "engine/embedded/scheduler.h"
 #include "tests/embedded/fake_ops.h"
 
@@ -23,9 +25,13 @@ struct SchedulerRig {
   BatchResult Run(const std::vector<BatchItem>& items, const TokenCallback& on_token = nullptr,
                   const LogitObserver& observer = nullptr) {
     ops.steps.clear();
+    const std::unique_ptr<Scheduler> scheduler = NewScheduler(observer);
+    return RunBatch(scheduler.get(), items, stop, on_token);
+  }
+
+  std::unique_ptr<Scheduler> NewScheduler(const LogitObserver& observer = nullptr) {
     const SchedulerModel model{&ops, [this](const StepBatch& batch) { ops.BeginStep(batch); }};
-    Scheduler scheduler(limits, &pages, model, items, observer);
-    return scheduler.Run(stop, on_token);
+    return std::make_unique<Scheduler>(limits, &pages, model, observer);
   }
 
   /// Every page is free or cached; holds whenever nothing runs.

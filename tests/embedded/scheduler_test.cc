@@ -81,13 +81,13 @@ TEST(SchedulerTest, ReleasesAtEngineStepsAndSkipsIdleOnes) {
   EXPECT_EQ(Show(result.steps), "3: 0p2 | 4: 0d 1p2 | 9: 2p2");
 }
 
-TEST(SchedulerRecordTest, ASpanIsConsecutiveStepsOfEqualRows) {
-  SchedulerRecord record(2);
-  record.AddStep(0, {{.item = 1, .num_tokens = 1, .decode = true}});
-  record.AddStep(1, {{.item = 1, .num_tokens = 1, .decode = true}});
-  record.AddStep(5, {{.item = 1, .num_tokens = 1, .decode = true}});
-  record.AddStep(6, {{.item = 1, .num_tokens = 1, .decode = false}});
-  EXPECT_EQ(Show(record.spans()), "0-1: 1d | 5: 1d | 6: 1p1");
+TEST(StepSpansTest, ASpanIsConsecutiveStepsOfEqualRows) {
+  StepSpans spans;
+  spans.Add(0, {{.item = 1, .num_tokens = 1, .decode = true}});
+  spans.Add(1, {{.item = 1, .num_tokens = 1, .decode = true}});
+  spans.Add(5, {{.item = 1, .num_tokens = 1, .decode = true}});
+  spans.Add(6, {{.item = 1, .num_tokens = 1, .decode = false}});
+  EXPECT_EQ(Show(spans.spans()), "0-1: 1d | 5: 1d | 6: 1p1");
 }
 
 TEST(SchedulerTest, AbortsAfterTokens) {
@@ -222,6 +222,79 @@ TEST(SchedulerTest, AFailingDeviceLosesNoPage) {
   EXPECT_TRUE(rig.NoPageLost());
   rig.ops.fail_at_step = -1;
   EXPECT_EQ(rig.Run({Item(Ids(0, 5), 9)}).completions[0].token_ids, ExpectedAnswer(Ids(0, 5), 9));
+}
+
+// --- requests that come and go while others run -------------------------------------------------
+
+Request MakeRequest(std::vector<TokenId> prompt, int max_new_tokens) {
+  return Item(std::move(prompt), max_new_tokens).request;
+}
+
+TEST(OnlineSchedulerTest, ARequestAddedBetweenStepsJoinsTheRunningBatch) {
+  SchedulerRig rig;
+  const auto scheduler = rig.NewScheduler();
+  const Request first = MakeRequest(Ids(0, 5), 3);
+  const Request second = MakeRequest(Ids(100, 4), 2);
+  scheduler->Add(7, &first);
+  scheduler->Step();
+  scheduler->Add(9, &second);
+  const auto outcome = scheduler->Step();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(Show({{.first_step = 0, .num_steps = 1, .rows = outcome->rows}}), "0: 7d 9p4");
+  EXPECT_EQ(scheduler->completion(7).token_ids, ExpectedAnswer(Ids(0, 5), 2));
+  EXPECT_EQ(outcome->answers.at(0).num_tokens, 2);
+  EXPECT_EQ(scheduler->num_running(), 2);
+  scheduler->Step();
+  const auto ended = scheduler->TakeEnded();
+  ASSERT_EQ(ended.size(), 2);
+  EXPECT_EQ(ended[0].item, 7);
+  EXPECT_EQ(ended[0].completion.token_ids, ExpectedAnswer(Ids(0, 5), 3));
+  EXPECT_EQ(ended[1].completion.token_ids, ExpectedAnswer(Ids(100, 4), 2));
+  EXPECT_EQ(ended[1].completion.witness.formed_size, 2);
+  EXPECT_FALSE(scheduler->Step());
+  EXPECT_TRUE(rig.NoPageLost());
+}
+
+TEST(OnlineSchedulerTest, AbortEndsOneItemWhereverItIs) {
+  SchedulerRig rig;
+  rig.limits.max_running_requests = 2;
+  const auto scheduler = rig.NewScheduler();
+  const Request request = MakeRequest(Ids(0, 5), 4);
+  for (const int item : {0, 1, 2}) scheduler->Add(item, &request);
+  scheduler->Step();
+  EXPECT_EQ(scheduler->num_waiting(), 1);
+  scheduler->Abort(2);  // Waits.
+  scheduler->Abort(0);  // Runs.
+  while (scheduler->Step()) {
+  }
+  const auto ended = scheduler->TakeEnded();
+  ASSERT_EQ(ended.size(), 3);
+  EXPECT_EQ(ended[0].item, 2);
+  EXPECT_EQ(ended[0].completion.finish_reason, FinishReason::kAbort);
+  EXPECT_TRUE(ended[0].completion.token_ids.empty());
+  EXPECT_EQ(ended[1].completion.token_ids, ExpectedAnswer(Ids(0, 5), 1));
+  EXPECT_EQ(ended[2].completion.token_ids, ExpectedAnswer(Ids(0, 5), 4));
+  EXPECT_TRUE(rig.NoPageLost());
+}
+
+TEST(OnlineSchedulerTest, APreemptedItemCanBeAborted) {
+  SchedulerRig rig(/*num_pages=*/5);
+  const auto scheduler = rig.NewScheduler();
+  const Request request = MakeRequest(Ids(0, 6), 9);
+  const Request other = MakeRequest(Ids(100, 6), 9);
+  scheduler->Add(0, &request);
+  scheduler->Add(1, &other);
+  scheduler->Step();
+  ASSERT_EQ(scheduler->num_running(), 2);
+  while (scheduler->num_waiting() == 0) ASSERT_TRUE(scheduler->Step());
+  scheduler->Abort(1);
+  while (scheduler->Step()) {
+  }
+  const auto ended = scheduler->TakeEnded();
+  ASSERT_EQ(ended.size(), 2);
+  EXPECT_EQ(ended[0].completion.witness.preemptions, 1);
+  EXPECT_EQ(ended[1].completion.token_ids, ExpectedAnswer(Ids(0, 6), 9));
+  EXPECT_TRUE(rig.NoPageLost());
 }
 
 }  // namespace
