@@ -171,7 +171,9 @@ DecodeCut Occupancy(int num_sequences, int num_keys) {
 TEST(DecodeCut, SplitFollowsTheBatch) {
   EXPECT_EQ(Occupancy(1, 1).split, 64);
   EXPECT_EQ(Occupancy(1, 1024).split, 64);
-  EXPECT_EQ(Occupancy(32, 1024).split, 256);
+  EXPECT_EQ(Occupancy(1, 8192).split, 256);
+  EXPECT_EQ(Occupancy(8, 1024).split, 256);
+  EXPECT_EQ(Occupancy(16, 1024).split, 512);
   EXPECT_EQ(Occupancy(64, 8192).split, 512);
 }
 

@@ -127,22 +127,31 @@ __device__ __forceinline__ void StorePartials(const Partials& partials, const De
   }
 }
 
+/// atomicInc that orders all accesses before it, of this thread and of those that it met at a
+/// barrier, before all that follow one that sees its value.
+__device__ __forceinline__ unsigned OrderedIncrement(unsigned* counter, unsigned last) {
+  unsigned before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(counter), "r"(last)
+               : "memory");
+  return before;
+}
+
 /// Whether this block of threads was the last to store partial results of a sequence and KV head;
 /// then it sees those of all others. The counter wraps to zero.
 __device__ __forceinline__ bool IsLastUnit(unsigned* num_stored, int num_units, int* shared) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    const unsigned before = atomicInc(num_stored, static_cast<unsigned>(num_units - 1));
-    *shared = before == static_cast<unsigned>(num_units - 1);
-    __threadfence();
+    const auto last = static_cast<unsigned>(num_units - 1);
+    *shared = OrderedIncrement(num_stored, last) == last;
   }
   __syncthreads();
   return *shared != 0;
 }
 
 /// Partial results that a thread loads before it merges them.
-constexpr int kMergedLoads = 16;
+constexpr int kMergedLoads = 12;
 
 /// Four columns of a decoded row, from the partial results of its units, merged left to right.
 template <int E>
@@ -181,8 +190,7 @@ __device__ __forceinline__ uint2 MergedRow(const Partials& partials, const Decod
 /// or before its position.
 template <int E>
 __device__ __forceinline__ void MergeUnits(const DecodeArgs& args, const DecodeUnit& unit,
-                                           int kv_head) {
-  const int split = args.counts->decode_split;
+                                           int kv_head, int split) {
   for (int i = static_cast<int>(threadIdx.x); i < unit.num_flat_rows * (E / 4);
        i += kDecodeThreads) {
     const int flat = i / (E / 4), column = i % (E / 4) * 4;
@@ -195,8 +203,8 @@ __device__ __forceinline__ void MergeUnits(const DecodeArgs& args, const DecodeU
 }
 
 template <int E>
-__device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, DecodeShared<E>* shared,
-                                          DecodeWarp<E>* warp) {
+__device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, int split,
+                                          DecodeShared<E>* shared, DecodeWarp<E>* warp) {
   const int num_kv_heads = args.layer.num_kv_heads;
   const DecodeUnit unit = args.units[pair / num_kv_heads];
   const int kv_head = pair % num_kv_heads;
@@ -208,7 +216,7 @@ __device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, Deco
   StorePartials<E>(args.partials, unit, kv_head, *warp);
   unsigned* num_stored = args.num_stored + unit.sequence * num_kv_heads + kv_head;
   if (IsLastUnit(num_stored, unit.num_units, &shared->is_last_unit)) {
-    MergeUnits<E>(args, unit, kv_head);
+    MergeUnits<E>(args, unit, kv_head, split);
   }
 }
 
@@ -267,7 +275,7 @@ __global__ void __launch_bounds__(kDecodeThreads, 2) DecodeKernel(const DecodeAr
         split_end += split;
       }
       warp.Attend(shared, stage, task.key, args.layer.scale);
-      if (task.is_last) ClosePair<E>(args, task.pair, shared, &warp);
+      if (task.is_last) ClosePair<E>(args, task.pair, split, shared, &warp);
     }
   }
   ClearPadding(args);

@@ -44,9 +44,9 @@ struct DecodeShared {
 };
 
 /// Queues the copies of one block after another, ahead of the computation. Each thread holds the
-/// same task, and copies its part. Pairs are handed out by a counter, the first one by the block's
-/// number; each opened pair asks for the next, so that a launch asks `num_pairs` times and the
-/// counter, which wraps there, ends at zero.
+/// same task, and copies its part. The first pair is the block's number, further ones are handed
+/// out by a counter, if there are any: each opened pair asks for the next, so that a launch asks
+/// `num_pairs` times and the counter, which wraps there, ends at zero.
 template <int E>
 class DecodeLoader {
  public:
@@ -55,23 +55,22 @@ class DecodeLoader {
       : args_(args), shared_(shared), policy_(EvictFirst()) {
     const int pair = static_cast<int>(blockIdx.x);
     const int unit = pair / args.layer.num_kv_heads;
-    ReadUnit(min(unit, args.max_units - 1));
+    ReadUnit(pair, min(unit, args.max_units - 1));
     num_pairs_ = args.counts->num_units * args.layer.num_kv_heads;
-    pair_ = -1;
-    if (pair < num_pairs_) OpenPair(pair);
+    OpenPair();
   }
 
-  __device__ __forceinline__ bool HasWork() const { return pair_ >= 0; }
+  __device__ __forceinline__ bool HasWork() const { return now_.pair >= 0; }
 
   /// The copies of the current block into a stage, as one group; an empty one at the end.
   __device__ __forceinline__ void Issue(int stage) const {
     if (threadIdx.x == 0) {
-      shared_->tasks[stage] = {pair_, key_, key_ == unit_key_begin_, IsLastBlock()};
+      shared_->tasks[stage] = {now_.pair, key_, key_ == now_.key_begin, IsLastBlock()};
     }
     if (HasWork()) {
       typename DecodeShared<E>::Stage& to = shared_->stages[stage];
       CopyRows(SharedAddress(to.k), SharedAddress(to.v));
-      if (key_ == unit_key_begin_) CopyQueries(SharedAddress(to.q));
+      if (key_ == now_.key_begin) CopyQueries(SharedAddress(to.q));
     }
     CommitCopies();
   }
@@ -79,16 +78,18 @@ class DecodeLoader {
   /// Goes to the next block. Between two calls there must be a barrier, a Publish and a barrier.
   __device__ __forceinline__ void Advance() {
     if (!HasWork()) return;
-    if (!IsLastBlock()) {
+    if (!has_read_next_) {
+      // Where the pair has more blocks, the unit arrives before it is needed.
+      const int pair = shared_->next_pair;
+      ReadUnit(pair, pair < num_pairs_ ? pair / args_.layer.num_kv_heads : 0);
+      has_read_next_ = true;
+    }
+    if (IsLastBlock()) {
+      OpenPair();
+    } else {
       key_ += kKeyBlock;
       LoadSlot();
-      return;
     }
-    const int pair = shared_->next_pair;
-    pair_ = -1;
-    if (pair >= num_pairs_) return;
-    ReadUnit(pair / args_.layer.num_kv_heads);
-    OpenPair(pair);
   }
 
   /// Tells all threads the pair that was asked for.
@@ -103,25 +104,30 @@ class DecodeLoader {
   static constexpr int kChunks = KvTile<E>::kChunks;
   static constexpr int kRowsAtOnce = 32 / kChunks;
 
-  __device__ __forceinline__ bool IsLastBlock() const { return key_ + kKeyBlock >= key_end_; }
+  __device__ __forceinline__ bool IsLastBlock() const { return key_ + kKeyBlock >= now_.key_end; }
 
-  __device__ __forceinline__ void ReadUnit(int index) {
+  __device__ __forceinline__ void ReadUnit(int pair, int index) {
     const DecodeUnit& unit = args_.units[index];
-    unit_key_begin_ = unit.key_begin;
-    key_end_ = unit.key_end;
-    first_row_ = unit.first_row;
-    num_flat_rows_ = unit.num_flat_rows;
-    table_ = args_.layer.slot_table + unit.slot_offset;
+    next_.pair = pair;
+    next_.key_begin = unit.key_begin;
+    next_.key_end = unit.key_end;
+    next_.first_row = unit.first_row;
+    next_.num_flat_rows = unit.num_flat_rows;
+    next_.slot_offset = unit.slot_offset;
   }
 
-  /// Of the unit that was read.
-  __device__ __forceinline__ void OpenPair(int pair) {
-    pair_ = pair;
-    key_ = unit_key_begin_;
-    kv_head_ = pair % args_.layer.num_kv_heads;
+  /// The one that was read, if there is one.
+  __device__ __forceinline__ void OpenPair() {
+    now_ = next_;
+    has_read_next_ = false;
+    if (now_.pair >= num_pairs_) now_.pair = -1;
+    if (!HasWork()) return;
+    key_ = now_.key_begin;
+    kv_head_ = now_.pair % args_.layer.num_kv_heads;
     k_ = args_.layer.kv.k + kv_head_ * args_.layer.kv.num_slots * E;
     if (threadIdx.x == 0) {
-      ticket_ = atomicInc(args_.next_pair, static_cast<unsigned>(num_pairs_ - 1));
+      const auto pairs = static_cast<unsigned>(num_pairs_);
+      ticket_ = pairs > gridDim.x ? atomicInc(args_.next_pair, pairs - 1) : pairs;
       has_asked_ = true;
     }
     LoadSlot();
@@ -131,7 +137,7 @@ class DecodeLoader {
   __device__ __forceinline__ void LoadSlot() {
     const int key =
         key_ + static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x % 16);
-    slot_ = key < key_end_ ? table_[key] : -1;
+    slot_ = key < now_.key_end ? args_.layer.slot_table[now_.slot_offset + key] : -1;
   }
 
   /// The warp's 16 keys and values.
@@ -158,27 +164,34 @@ class DecodeLoader {
 #pragma unroll
     for (int i = thread; i < kWarpRows * kChunks; i += kDecodeThreads) {
       const int flat = i / kChunks, chunk = i % kChunks;
-      const bool is_row = flat < num_flat_rows_;
+      const bool is_row = flat < now_.num_flat_rows;
       const int known = is_row ? flat : 0;
-      const int64_t row = first_row_ + known / layer.group;
+      const int64_t row = now_.first_row + known / layer.group;
       const int head = kv_head_ * layer.group + known % layer.group;
       CopyChunk(q_tile + KvTile<E>::Offset(flat, chunk),
                 layer.qkv + row * layer.qkv_width + head * E + chunk * 8, is_row);
     }
   }
 
+  /// What it needs to know of a pair and its unit.
+  struct Pair {
+    int pair;
+    int key_begin;
+    int key_end;
+    int first_row;
+    int num_flat_rows;
+    int64_t slot_offset;
+  };
+
   const DecodeArgs& args_;
   DecodeShared<E>* shared_;
   uint64_t policy_;
   int num_pairs_;
-  int pair_;
-  int kv_head_;
+  Pair now_;
+  Pair next_;  ///< Where has_read_next_.
+  bool has_read_next_;
   int key_;
-  int unit_key_begin_;
-  int key_end_;
-  int first_row_;
-  int num_flat_rows_;
-  const int32_t* table_;    ///< Of the unit's slots.
+  int kv_head_;
   const __nv_bfloat16* k_;  ///< Of the head.
   int slot_;                ///< -1 beyond the unit's end.
   unsigned ticket_;         ///< Of the pair asked for, in thread 0.

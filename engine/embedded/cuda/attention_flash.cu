@@ -36,7 +36,7 @@ class FlashAttention : public Attention {
         capacity_(shape, limits),
         work_(FlashWork::Reserve(capacity_, arena)) {
     flash::PrepareDecodeKernel(shape.head_dim);
-    flash::PreparePrefillKernel(shape.head_dim);
+    launch_prefill_ = flash::PreparePrefill(shape.head_dim);
     num_workers_ = flash::DecodeWorkers(shape.head_dim);
     const auto num_counters = static_cast<size_t>(1 + capacity_.sequences * shape.num_kv_heads);
     counters_ = DeviceBuffer(num_counters * sizeof(unsigned));
@@ -65,8 +65,7 @@ class FlashAttention : public Attention {
     if (work_.num_tiles > 0) {
       // In default mode no sequence is long enough for a second split.
       const int split = deterministic_ ? kKeySplit : kLongestSplit;
-      flash::LaunchPrefill(shape_.head_dim, {layer, work_.tiles.device, split}, work_.num_tiles,
-                           stream);
+      launch_prefill_({layer, work_.tiles.device, work_.num_tiles, split}, stream);
     }
     if (is_one_row_each_ || work_.counts.host->num_rows > 0) {
       flash::DecodeArgs args;
@@ -114,6 +113,7 @@ class FlashAttention : public Attention {
   StepArena* arena_;
   FlashCapacity capacity_;
   FlashWork work_;
+  flash::PrefillLauncher launch_prefill_ = nullptr;
   int num_workers_ = 0;
   bool is_one_row_each_ = false;
   DeviceBuffer max_sums_;

@@ -49,12 +49,12 @@ struct DecodeArgs {
 struct PrefillArgs {
   LayerArgs layer;
   const PrefillTile* tiles = nullptr;
+  int num_tiles = 0;
   int split = 0;  ///< Keys after which a fresh softmax starts; a multiple of kKeyBlock.
 };
 
-/// Let the kernels have the shared memory that they need; once, before the others.
+/// Lets the kernel have the shared memory that it needs; once, before the others.
 void PrepareDecodeKernel(int head_dim);
-void PreparePrefillKernel(int head_dim);
 
 /// Blocks of threads of the decode kernel that run at once on the current device.
 int DecodeWorkers(int head_dim);
@@ -63,7 +63,15 @@ int DecodeWorkers(int head_dim);
 /// Launches with the same counters must not run at the same time.
 void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream);
 
-/// Writes `out` of the rows of `num_tiles` tiles.
-void LaunchPrefill(int head_dim, const PrefillArgs& args, int num_tiles, cudaStream_t stream);
+/// Writes `out` of the tiles' rows.
+using PrefillLauncher = void (*)(const PrefillArgs& args, cudaStream_t stream);
+
+/// The fastest prefill kernel that the current device and build have; all give the same bits.
+PrefillLauncher PreparePrefill(int head_dim);
+
+/// The kernel with wgmma; null where the device, the build or the head_dim has none.
+PrefillLauncher PrepareWgmmaPrefill(int head_dim);
+/// The kernel with mma.
+PrefillLauncher PrepareMmaPrefill(int head_dim);
 
 }  // namespace detcheck::cuda::flash

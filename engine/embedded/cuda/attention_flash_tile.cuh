@@ -137,10 +137,12 @@ struct WarpRows {
   __device__ __forceinline__ void Reset();
   /// Takes a block's maximum into row r.
   __device__ __forceinline__ void Rescale(int r, const BlockUpdate& update);
-  /// Adds the values of a block, columns from `first_tile` * 8 on; weights[k]: of keys 16 * k and
-  /// the next 15, as mma takes them.
+  /// Adds the values and weights of a block, columns from `first_tile` * 8 on; weights[k]: of keys
+  /// 16 * k and the next 15, as mma takes them.
   __device__ __forceinline__ void AddValues(uint32_t v_tile, int first_tile,
                                             const uint32_t (&weights)[kKeyBlock / 16][4]);
+  /// Adds the weights of a block to the sum: a chain of mma over the keys ascending.
+  __device__ __forceinline__ void AddWeights(const uint32_t (&weights)[kKeyBlock / 16][4]);
   /// Merges the current split into the total, and starts a new one.
   __device__ __forceinline__ void EndSplit(float scale);
 
@@ -188,7 +190,6 @@ __device__ __forceinline__ void WarpRows<E, kTiles>::Rescale(int r, const BlockU
 template <int E, int kTiles>
 __device__ __forceinline__ void WarpRows<E, kTiles>::AddValues(
     uint32_t v_tile, int first_tile, const uint32_t (&weights)[kKeyBlock / 16][4]) {
-  constexpr uint32_t kOnes = 0x3f803f80;
   // Matrices of one load: keys 0-7, columns 0-7; keys 8-15, 0-7; keys 0-7, 8-15; keys 8-15, 8-15.
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int key = lane % 16;
@@ -203,8 +204,16 @@ __device__ __forceinline__ void WarpRows<E, kTiles>::AddValues(
       Mma(output[n], weights[k], b[0], b[1]);
       Mma(output[n + 1], weights[k], b[2], b[3]);
     }
-    Mma(sum, weights[k], kOnes, kOnes);
   }
+  AddWeights(weights);
+}
+
+template <int E, int kTiles>
+__device__ __forceinline__ void WarpRows<E, kTiles>::AddWeights(
+    const uint32_t (&weights)[kKeyBlock / 16][4]) {
+  constexpr uint32_t kOnes = 0x3f803f80;
+#pragma unroll
+  for (int k = 0; k < kKeyBlock / 16; ++k) Mma(sum, weights[k], kOnes, kOnes);
 }
 
 template <int E, int kTiles>

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "engine/embedded/cuda/attention_flash.h"
-#include "engine/embedded/cuda/attention_flash_tile.cuh"
+#include "engine/embedded/cuda/attention_prefill_rows.cuh"
 #include "engine/embedded/cuda/check.h"
 
 namespace detcheck::cuda::flash {
@@ -68,26 +68,6 @@ struct StageLoader {
   }
 };
 
-/// Where a row of the tile is, in the order of lanes: lane / 4 of the warp, plus 8 for r = 1.
-struct TileRow {
-  bool is_row;
-  int position;
-  int64_t row;  ///< Of the step.
-  int head;
-
-  __device__ __forceinline__ TileRow(const LayerArgs& layer, const PrefillTile& tile, int kv_head,
-                                     int r) {
-    const int flat = tile.first_flat_row + static_cast<int>(threadIdx.x) / 32 * kWarpRows +
-                     static_cast<int>(threadIdx.x) % 32 / 4 + r * 8;
-    is_row = flat < tile.num_flat_rows;
-    const int known = min(flat, tile.num_flat_rows - 1);
-    const int token = known / layer.group;
-    head = kv_head * layer.group + known % layer.group;
-    position = tile.start_pos + token;
-    row = tile.first_row + token;
-  }
-};
-
 /// Keys up to the position of the warp's last row; 0 where the warp has no row.
 __device__ __forceinline__ int NumWarpKeys(const LayerArgs& layer, const PrefillTile& tile) {
   const int first = tile.first_flat_row + static_cast<int>(threadIdx.x) / 32 * kWarpRows;
@@ -96,78 +76,23 @@ __device__ __forceinline__ int NumWarpKeys(const LayerArgs& layer, const Prefill
   return tile.start_pos + last / layer.group + 1;
 }
 
-/// A warp's 16 rows, all columns.
+/// One block of keys.
 template <int E>
-struct PrefillWarp {
-  WarpRows<E, E / 8> rows;
-  uint32_t q[E / 16][4];
-  int position[2];
-
-  /// Rows beyond the tile's are zeros at its last position.
-  __device__ __forceinline__ void Open(const LayerArgs& layer, const PrefillTile& tile,
-                                       int kv_head) {
-    const int column = static_cast<int>(threadIdx.x % 4) * 2;
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const TileRow row(layer, tile, kv_head, r);
-      position[r] = row.position;
-      const __nv_bfloat16* from = layer.qkv + row.row * layer.qkv_width + row.head * E + column;
-#pragma unroll
-      for (int k = 0; k < E / 16; ++k) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          q[k][2 * i + r] =
-              row.is_row ? *reinterpret_cast<const uint32_t*>(from + k * 16 + i * 8) : 0u;
-        }
-      }
-    }
-    rows.Reset();
-  }
-
-  /// One block.
-  __device__ __forceinline__ void Attend(uint32_t k_tile, uint32_t v_tile, int first_key,
-                                         float scale) {
-    constexpr int kTiles = kKeyBlock / 8;
-    float s[kTiles][4];
-    Scores<E, kTiles>(k_tile, q, s);
-    MaskKeys<kTiles>(first_key, position, s);
-    uint32_t weights[kKeyBlock / 16][4];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const BlockUpdate update(rows.max[r], RowMax<kTiles>(s, r), scale);
-#pragma unroll
-      for (int n = 0; n < kTiles; ++n) {
-        weights[n / 2][n % 2 * 2 + r] =
-            PackBf16(update.Weight(s[n][2 * r], scale), update.Weight(s[n][2 * r + 1], scale));
-      }
-      rows.Rescale(r, update);
-    }
-    rows.AddValues(v_tile, 0, weights);
-  }
-
-  __device__ __forceinline__ void Store(const LayerArgs& layer, const PrefillTile& tile,
-                                        int kv_head) const {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const TileRow row(layer, tile, kv_head, r);
-      if (!row.is_row) continue;
-      __nv_bfloat16* out =
-          layer.out + row.row * layer.out_width + row.head * E + threadIdx.x % 4 * 2;
-#pragma unroll
-      for (int n = 0; n < E / 8; ++n) {
-        *reinterpret_cast<uint32_t*>(out + n * 8) =
-            PackBf16(Normalised(rows.total[n][2 * r], rows.total_sum[r]),
-                     Normalised(rows.total[n][2 * r + 1], rows.total_sum[r]));
-      }
-    }
-  }
-};
+__device__ __forceinline__ void Attend(uint32_t k_tile, uint32_t v_tile, int first_key, float scale,
+                                       PrefillWarp<E>* warp) {
+  float s[kKeyBlock / 8][4];
+  Scores<E, kKeyBlock / 8>(k_tile, warp->q, s);
+  uint32_t weights[kKeyBlock / 16][4];
+  warp->Weigh(first_key, scale, s, weights);
+  warp->rows.AddValues(v_tile, 0, weights);
+}
 
 /// out of up to 128 flattened rows of one sequence and KV head, 16 for each warp.
 /// Launch: grid tiles x KV heads, 256 threads; K and V of 128 keys at a time are shared by the
 /// warps. Order: as attention_flash_tile.cuh says, over all keys ascending, a fresh softmax at
 /// every multiple of `split`, merged from left to right. Blocks beyond the last row of a warp are
-/// skipped; they would be identities. Twin: DecodeKernel.
+/// skipped; they would be identities. Twins: DecodeKernel,
+/// WgmmaPrefillKernel.
 template <int E>
 __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs args) {
   extern __shared__ __align__(256) unsigned char shared[];
@@ -207,7 +132,7 @@ __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs a
       }
       const uint32_t k_tile =
           base + PrefillShared<E>::KTile(stage) + static_cast<uint32_t>(block) * KvTile<E>::kBytes;
-      warp.Attend(k_tile, k_tile + PrefillShared<E>::kTileBytes, key, layer.scale);
+      Attend<E>(k_tile, k_tile + PrefillShared<E>::kTileBytes, key, layer.scale, &warp);
     }
   }
   warp.rows.EndSplit(layer.scale);
@@ -215,30 +140,30 @@ __global__ void __launch_bounds__(kThreads, 1) PrefillKernel(const PrefillArgs a
 }
 
 template <int E>
-void Prepare() {
-  DETCHECK_CUDA(cudaFuncSetAttribute(PrefillKernel<E>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(PrefillShared<E>::kBytes)));
-}
-
-template <int E>
-void Launch(const PrefillArgs& args, int num_tiles, cudaStream_t stream) {
-  const unsigned grid = static_cast<unsigned>(num_tiles * args.layer.num_kv_heads);
+void Launch(const PrefillArgs& args, cudaStream_t stream) {
+  const unsigned grid = static_cast<unsigned>(args.num_tiles * args.layer.num_kv_heads);
   PrefillKernel<E><<<grid, kThreads, PrefillShared<E>::kBytes, stream>>>(args);
   DETCHECK_CUDA(cudaGetLastError());
 }
 
-}  // namespace
-
-void PreparePrefillKernel(int head_dim) {
-  if (head_dim == 32) Prepare<32>();
-  if (head_dim == 64) Prepare<64>();
-  if (head_dim == 128) Prepare<128>();
+template <int E>
+PrefillLauncher Prepare() {
+  DETCHECK_CUDA(cudaFuncSetAttribute(PrefillKernel<E>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(PrefillShared<E>::kBytes)));
+  return Launch<E>;
 }
 
-void LaunchPrefill(int head_dim, const PrefillArgs& args, int num_tiles, cudaStream_t stream) {
-  if (head_dim == 32) Launch<32>(args, num_tiles, stream);
-  if (head_dim == 64) Launch<64>(args, num_tiles, stream);
-  if (head_dim == 128) Launch<128>(args, num_tiles, stream);
+}  // namespace
+
+PrefillLauncher PrepareMmaPrefill(int head_dim) {
+  if (head_dim == 32) return Prepare<32>();
+  if (head_dim == 64) return Prepare<64>();
+  return Prepare<128>();
+}
+
+PrefillLauncher PreparePrefill(int head_dim) {
+  const PrefillLauncher wgmma = PrepareWgmmaPrefill(head_dim);
+  return wgmma != nullptr ? wgmma : PrepareMmaPrefill(head_dim);
 }
 
 }  // namespace detcheck::cuda::flash

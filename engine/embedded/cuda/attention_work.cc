@@ -161,7 +161,7 @@ DecodeCut DecodeCut::Deterministic(const DecodeLoad& load, int num_kv_heads, int
 }
 
 DecodeCut DecodeCut::ByOccupancy(const DecodeLoad& load, int num_kv_heads, int num_workers) {
-  const int64_t keys_each = load.num_keys * num_kv_heads / (int64_t{4} * num_workers);
+  const int64_t keys_each = CeilDiv(load.num_keys * num_kv_heads, num_workers);
   const int split = static_cast<int>(std::clamp<int64_t>(CeilDiv(keys_each, kKeyBlock) * kKeyBlock,
                                                          kMinDecodeSplit, kMaxDecodeSplit));
   return {split, FirstSplits(load, split, num_kv_heads, num_workers)};

@@ -107,7 +107,7 @@ struct DecodeCut {
 
   /// Splits of kKeySplit keys.
   static DecodeCut Deterministic(const DecodeLoad& load, int num_kv_heads, int num_workers);
-  /// Splits of such a length that each of `num_workers` blocks of threads has about four.
+  /// Splits of such a length that each of `num_workers` blocks of threads has about one, or more.
   static DecodeCut ByOccupancy(const DecodeLoad& load, int num_kv_heads, int num_workers);
 };
 
