@@ -91,6 +91,9 @@ ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Target* target
   Report report;
   report.run.started_utc = UtcNow();
   report.harness = HarnessManifest(options.arguments);
+  if (!target->choice.empty()) {
+    report.harness.push_back({"detcheck.engine_choice", target->choice, FieldSource::kObserved});
+  }
   report.subject = target->description.subject;
   report.support = SupportOf(report.subject, plan);
   report.facts = target->description.facts;
