@@ -41,6 +41,14 @@ void Set(CURL* easy, CURLoption option, Value value) {
   }
 }
 
+void Replace(std::string_view what, std::string_view with, std::string* text) {
+  if (what.empty()) return;
+  for (size_t at = text->find(what); at != std::string::npos;
+       at = text->find(what, at + with.size())) {
+    text->replace(at, what.size(), with);
+  }
+}
+
 HttpError ErrorOf(CURLcode code, long os_errno) {
   switch (code) {
     case CURLE_OK:
@@ -302,11 +310,8 @@ void CurlTransfers::ReportEnded() {
     } else if (code != CURLE_OK) {
       detail = transfer->error_text[0] ? transfer->error_text.data() : curl_easy_strerror(code);
     }
-    constexpr std::string_view kStandIn = "(server)";
-    for (size_t at = detail.find(endpoint_.host); at != std::string::npos;
-         at = detail.find(endpoint_.host, at + kStandIn.size())) {
-      detail.replace(at, endpoint_.host.size(), kStandIn);
-    }
+    Replace(endpoint_.host, "(server)", &detail);
+    Replace(endpoint_.tls.ca_cert_file, "(CA file)", &detail);
     curl_multi_remove_handle(multi_->curl, easy);
     transfers_.erase(observer);
     observer->OnEnd(ErrorOf(code, os_errno), detail);

@@ -50,6 +50,8 @@ class Exchange : public TransferObserver {
   size_t index() const { return index_; }  ///< The caller's number for it.
   State state() const { return state_; }
   bool IsRunning() const { return state_ != State::kUnopened && state_ != State::kEnded; }
+  /// Held, but the server has refused it already: nothing is to be waited for.
+  bool RefusedEarly() const { return state_ == State::kHeld && result_.status >= 300; }
   int tokens() const { return tokens_; }
   HttpResult TakeResult() { return std::move(result_); }
 

@@ -1,6 +1,7 @@
 #include "engine/remote/http_client.h"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <utility>
@@ -180,6 +181,7 @@ class TogetherRun {
       return callbacks_.on_event ? callbacks_.on_event(static_cast<int>(index), event) : Progress();
     });
     if (cancel) transfers_->Cancel(exchange);
+    if (exchange->RefusedEarly()) ReleaseOne(exchange);
     if (!is_open_[index] && exchange->state() != State::kOpening) {
       is_open_[index] = true;
       ++num_open_;
@@ -241,7 +243,12 @@ class TogetherRun {
 }  // namespace
 
 HttpClient::HttpClient(Endpoint endpoint)
-    : endpoint_(std::move(endpoint)), transfers_(std::make_unique<CurlTransfers>(endpoint_)) {}
+    : endpoint_(std::move(endpoint)), transfers_(std::make_unique<CurlTransfers>(endpoint_)) {
+  const std::string& ca_cert_file = endpoint_.tls.ca_cert_file;
+  if (!ca_cert_file.empty() && !std::ifstream(ca_cert_file).good()) {
+    throw Error(ErrorCode::kInput, ca_cert_file + ": cannot be read");
+  }
+}
 
 HttpClient::~HttpClient() = default;
 

@@ -37,7 +37,8 @@ struct HttpCallbacks {
 /// which is closed at its end; polls keep theirs. Redirects are not followed. Not thread-safe.
 class HttpClient {
  public:
-  /// Throws Error(kInternal) where libcurl does not start.
+  /// Throws Error(kInput) where the CA file cannot be read, Error(kInternal) where libcurl does not
+  /// start.
   explicit HttpClient(Endpoint endpoint);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
