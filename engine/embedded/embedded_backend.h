@@ -25,8 +25,12 @@ class EmbeddedBackend : public Backend {
   /// backend is without an engine and every later call but Restart throws Error(kTarget).
   void Restart() override;
 
- private:
+  /// The engine itself, for who runs it otherwise than by Complete.
   Engine& engine();
+  /// As the device was given them.
+  const EngineOptions& options() const { return options_; }
+
+ private:
   bool synthetic() const;
   TargetFacts Facts();
   Manifest Subject();

@@ -85,6 +85,18 @@ std::unique_ptr<Scheduler> Engine::NewScheduler(const LogitObserver& observer) {
   return std::make_unique<Scheduler>(limits_, pages_.get(), std::move(model), observer);
 }
 
+std::optional<std::string> Engine::WhyRefused(const Request& request) const {
+  return WhyImpossible(request.prompt_ids, request.max_new_tokens, limits_, *pages_);
+}
+
+bool Engine::HasPagesFor(int num_tokens) const {
+  return PagesFor(num_tokens, pages_->page_size()) <= pages_->num_available();
+}
+
+int Engine::kv_used_tokens() const {
+  return (pages_->num_pages() - pages_->num_available()) * pages_->page_size();
+}
+
 std::vector<TokenLogprob> Engine::Score(const std::vector<TokenId>& ids, int top_logprobs) {
   if (const auto why = WhyImpossible(ids, /*num_new=*/0, limits_, *pages_)) {
     throw Error(ErrorCode::kInput, "score: " + *why);

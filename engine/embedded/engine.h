@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/backend.h"
@@ -40,11 +41,18 @@ class Engine {
   /// Throws Error(kInput) for ids that the model or the KV pool cannot take.
   std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs);
 
+  /// Why the engine will never run a request, whatever else it runs; nothing where it can.
+  std::optional<std::string> WhyRefused(const Request& request) const;
+  /// Whether a sequence of so many tokens finds pages now.
+  bool HasPagesFor(int num_tokens) const;
+
   FlushResult Flush() { return pages_->Flush(); }
 
   const ModelConfig& config() const { return loaded_.config; }
   /// Tokens that the KV pool holds.
   int kv_pool_tokens() const { return pool_->num_pages() * pool_->page_size(); }
+  /// Of these, how many sequences hold.
+  int kv_used_tokens() const;
   /// The manifest fields of the weights, the model's other files and the Ops; may read all weights
   /// (digests). Throws the errors of DescribeModelFiles.
   Manifest Describe();

@@ -21,6 +21,8 @@ class SequencePages {
   int num_pages() const { return pool_->num_pages(); }
   int num_free() const { return pool_->num_free(); }
   int num_cached() const { return tree_.num_pages(); }
+  /// Pages that can be had, by eviction too.
+  int num_available() const { return pool_->num_free() + tree_.num_unlocked(); }
   /// Sequences between Admit and Release.
   int num_admitted() const { return num_admitted_; }
 
@@ -43,7 +45,6 @@ class SequencePages {
   FlushResult Flush();
 
  private:
-  int num_available() const { return pool_->num_free() + tree_.num_unlocked(); }
   /// Throws Error(kInternal) where none is available.
   PageId Take();
   void AddPage(Sequence* seq, PageId page);

@@ -29,6 +29,27 @@ std::string SyntheticTokenText(TokenId id) {
   return text;
 }
 
+std::optional<TokenId> SyntheticTokenOf(std::string_view text) {
+  const size_t num_syllables = text.size() / 2;
+  if (text.size() % 2 == 0 || num_syllables < 1 || num_syllables > 3 || text[0] != ' ') {
+    return std::nullopt;
+  }
+  int64_t id = 0;
+  int64_t shorter = 0;  // IDs whose texts have fewer syllables.
+  int64_t size = 1;
+  for (size_t i = 0; i < num_syllables; ++i) {
+    const size_t consonant = kConsonants.find(text[1 + 2 * i]);
+    const size_t vowel = kVowels.find(text[2 + 2 * i]);
+    if (consonant == std::string_view::npos || vowel == std::string_view::npos) return std::nullopt;
+    id = id * kNumSyllables + static_cast<int64_t>(consonant * kVowels.size() + vowel);
+    if (i > 0) shorter += size;
+    size *= kNumSyllables;
+  }
+  const auto token = static_cast<TokenId>(shorter + id);
+  if (token == kSyntheticTwinB) return std::nullopt;  // Its text is its twin's.
+  return token;
+}
+
 std::string DecodeSynthetic(std::span<const TokenId> ids) {
   std::string text;
   for (const TokenId id : ids) text += SyntheticTokenText(id);

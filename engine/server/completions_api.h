@@ -1,0 +1,21 @@
+#pragma once
+
+#include "engine/server/http_types.h"
+#include "engine/server/served_model.h"
+
+namespace detcheck {
+
+/// POST /v1/completions as vLLM has it: one answer with a choice for each prompt, or a stream whose
+/// events tell what is new. Throws ApiError.
+HttpReply Completions(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer);
+
+/// GET /v1/models.
+HttpReply Models(const ServedModel& model);
+
+/// POST /tokenize: {prompt, add_special_tokens} to {count, max_model_len, tokens}. Throws ApiError.
+HttpReply Tokenize(const ServedModel& model, const HttpRequest& http);
+
+/// POST /detokenize: {tokens} to {prompt}. Throws ApiError.
+HttpReply Detokenize(const ServedModel& model, const HttpRequest& http);
+
+}  // namespace detcheck

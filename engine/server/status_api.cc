@@ -1,0 +1,182 @@
+#include "engine/server/status_api.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "engine/embedded/weights_dtype.h"
+
+namespace detcheck {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Longest that a flush waits for the engine to be idle.
+constexpr double kMostFlushTimeout = 3600.0;
+
+const char* SourceName(FieldSource source) {
+  switch (source) {
+    case FieldSource::kObserved:
+      return "observed";
+    case FieldSource::kClaimed:
+      return "claimed";
+    case FieldSource::kDeclared:
+      return "declared";
+    case FieldSource::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+HttpReply JsonReply(const json& body, int status = 200) {
+  HttpReply reply;
+  reply.status = status;
+  reply.body = body.dump();
+  return reply;
+}
+
+json LoadJson(const LoopCounters& now, int kv_pool_tokens) {
+  return {{"dp_rank", 0},
+          {"num_running_reqs", now.num_running},
+          {"num_waiting_reqs", now.num_waiting},
+          {"num_used_tokens", now.num_used_tokens},
+          {"max_total_num_tokens", kv_pool_tokens}};
+}
+
+double FlushTimeout(const HttpRequest& http) {
+  const auto found = http.query.find("timeout");
+  if (found == http.query.end()) return 0.0;
+  char* end = nullptr;
+  const double seconds = std::strtod(found->second.c_str(), &end);
+  const bool whole = !found->second.empty() && *end == '\0';
+  if (!whole || !std::isfinite(seconds) || seconds < 0.0 || seconds > kMostFlushTimeout) {
+    throw ApiError(400, "timeout is not a number of seconds from 0 to 3600");
+  }
+  return seconds;
+}
+
+}  // namespace
+
+HttpReply ServerInfo(const ServedModel& model) {
+  const EngineOptions& options = model.options;
+  json body;
+  body["version"] = model.version;
+  body["model_path"] = model.name;
+  body["served_model_name"] = model.name;
+  body["tokenizer_path"] = model.codec ? json(model.name) : json();
+  body["context_length"] = model.config().context_len;
+  body["dtype"] = DTypeName(model.config().dtype);
+  body["kv_cache_dtype"] = DTypeName(model.config().dtype);
+  body["device"] = model.Field("engine.name").value_or("");
+  body["attention_backend"] = options.attention_backend;
+  body["sampling_backend"] = model.Field("engine.sampling_backend").value_or("");
+  body["enable_deterministic_inference"] = options.deterministic;
+  body["random_seed"] = options.random_seed;
+  body["disable_radix_cache"] = !options.radix_cache;
+  body["page_size"] = options.page_size;
+  body["chunked_prefill_size"] = options.chunked_prefill_size;
+  body["disable_cuda_graph"] = !options.cuda_graph;
+  body["max_running_requests"] = options.max_running_requests;
+  body["schedule_policy"] = "fcfs";
+  for (const char* size : {"tp_size", "pp_size", "dp_size", "ep_size"}) body[size] = 1;
+  body["quantization"] = nullptr;
+  body["speculative_algorithm"] = nullptr;
+  body["weight_version"] = "default";
+  body["max_total_num_tokens"] = model.engine->kv_pool_tokens();
+  body["max_req_input_len"] = model.config().context_len - 1;
+  body["vocab_size"] = model.config().vocab_size;
+  body["internal_states"] =
+      json::array({LoadJson(model.loop->counters(), model.engine->kv_pool_tokens())});
+  json subject = json::array();
+  for (const ManifestField& field : model.description.subject) {
+    subject.push_back(
+        {{"name", field.name}, {"value", field.value}, {"source", SourceName(field.source)}});
+  }
+  body["subject"] = std::move(subject);
+  return JsonReply(body);
+}
+
+HttpReply ModelInfo(const ServedModel& model) {
+  const bool is_llama = model.config().architecture == Architecture::kLlama;
+  return JsonReply(
+      {{"model_path", model.name},
+       {"tokenizer_path", model.codec ? json(model.name) : json()},
+       {"is_generation", true},
+       {"preferred_sampling_params", nullptr},
+       {"weight_version", "default"},
+       {"has_image_understanding", false},
+       {"has_audio_understanding", false},
+       {"model_type", is_llama ? "llama" : "qwen3"},
+       {"architectures", json::array({is_llama ? "LlamaForCausalLM" : "Qwen3ForCausalLM"})}});
+}
+
+HttpReply Loads(const ServedModel& model) {
+  const auto now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
+  return JsonReply(
+      {{"timestamp", now.count()},
+       {"version", model.version},
+       {"accelerator", model.Field("device.gpu_name").value_or("cpu")},
+       {"num_accelerators", 1},
+       {"loads", json::array({LoadJson(model.loop->counters(), model.engine->kv_pool_tokens())})}});
+}
+
+HttpReply Health(const ServedModel& model) {
+  const std::string failure = model.loop->failure();
+  if (failure.empty()) return {};
+  return JsonReply({{"error", {{"message", failure}}}}, 503);
+}
+
+HttpReply Version(const ServedModel& model) {
+  return JsonReply({{"version", model.version}});
+}
+
+HttpReply FlushCache(const ServedModel& model, const HttpRequest& http) {
+  const std::chrono::duration<double> timeout(FlushTimeout(http));
+  const FlushResult result =
+      model.loop->Flush(std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  HttpReply reply;
+  reply.status = result.accepted ? 200 : 400;
+  reply.content_type = "text/plain; charset=utf-8";
+  reply.body =
+      (result.accepted ? "Cache flushed.\n" : "Cache not flushed: ") + result.detail + '\n';
+  return reply;
+}
+
+HttpReply Metrics(const ServedModel& model) {
+  const LoopCounters now = model.loop->counters();
+  const std::string labels = "{model_name=" + json(model.name).dump() + "} ";
+  std::string text;
+  const auto add = [&](const char* name, const char* type, const char* help, double value) {
+    text += std::string("# HELP ") + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n';
+    text += name + labels + json(value).dump() + '\n';
+  };
+  const auto count = [&](const char* name, const char* help, int64_t value) {
+    add(name, "counter", help, static_cast<double>(value));
+  };
+  const double used = now.num_used_tokens;
+  add("sglang:num_running_reqs", "gauge", "Requests in the running batch.", now.num_running);
+  add("sglang:num_queue_reqs", "gauge", "Requests that wait.", now.num_waiting);
+  add("sglang:num_used_tokens", "gauge", "Tokens of the KV pool that requests hold.", used);
+  add("sglang:token_usage", "gauge", "The same as a part of the pool.",
+      used / model.engine->kv_pool_tokens());
+  count("sglang:num_requests_total", "Requests taken.", now.num_requests);
+  count("sglang:num_aborted_requests_total", "Requests cancelled.", now.num_aborted);
+  count("sglang:prompt_tokens_total", "Prompt tokens of all requests.", now.prompt_tokens);
+  count("sglang:generation_tokens_total", "Tokens generated.", now.generated_tokens);
+  count("sglang:cached_tokens_total", "Prompt tokens out of the prefix cache.", now.cached_tokens);
+  add("vllm:num_requests_running", "gauge", "Requests in the running batch.", now.num_running);
+  add("vllm:num_requests_waiting", "gauge", "Requests that wait.", now.num_waiting);
+  count("vllm:num_preemptions_total", "Preemptions.", now.preemptions);
+  count("vllm:prefix_cache_queries_total", "Prompt tokens of all requests.", now.prompt_tokens);
+  count("vllm:prefix_cache_hits_total", "Of these, out of the prefix cache.", now.cached_tokens);
+  count("detcheck:engine_steps_total", "Engine steps.", now.engine_steps);
+  count("detcheck:engine_step_tokens_total", "Tokens computed in them.", now.step_tokens);
+  HttpReply reply;
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  reply.body = text;
+  return reply;
+}
+
+}  // namespace detcheck
