@@ -215,6 +215,8 @@ void CurlTransfers::Configure(Transfer* transfer, Connection connection) {
   Set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   Set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   Set(easy, CURLOPT_NOSIGNAL, 1L);
+  Set(easy, CURLOPT_QUICK_EXIT, 1L);     // Cancel does not wait for the resolver.
+  Set(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // A held request may be silent for long.
   const double open_ms = std::ceil(request.deadlines.open_s * 1e3);
   Set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(open_ms, kLongestConnectMs)));
   Set(easy, CURLOPT_FOLLOWLOCATION, 0L);

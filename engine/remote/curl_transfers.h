@@ -19,7 +19,9 @@ class TransferObserver {
  public:
   virtual ~TransferObserver() = default;
 
-  /// Connected, and everything but the body's last byte was handed to the kernel.
+  /// Connected, and everything but the body's last byte was handed to the kernel (or to TLS):
+  /// libcurl asks for more of a body when it has written what it had. From libcurl 8.7 on it may
+  /// ask while a server that reads slowly has left it some of that.
   virtual void OnOpened() = 0;
   /// The last byte is being handed to the kernel (without a body: the request was let go).
   virtual void OnSent() = 0;
@@ -46,7 +48,8 @@ class CurlTransfers {
   CurlTransfers(const CurlTransfers&) = delete;
   CurlTransfers& operator=(const CurlTransfers&) = delete;
 
-  /// Starts a transfer. With `hold`, which needs a body, its last byte waits for LetGo. `request`
+  /// Starts a transfer. With `hold`, which needs a body, its last byte is not given to libcurl
+  /// before LetGo, whatever libcurl's version. `request`
   /// and `observer` must live until OnEnd or Cancel.
   void Start(const HttpRequest& request, Connection connection, bool hold,
              TransferObserver* observer);
