@@ -10,6 +10,7 @@
 #include "cli/number.h"
 #include "cli/option_adder.h"
 #include "cli/plan_options.h"
+#include "cli/remote_options.h"
 #include "cli/support_options.h"
 #include "cli/version.h"
 #include "engine/base/error.h"
@@ -56,6 +57,7 @@ void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
                          {{"auto", "auto"}, {"cpu", "cpu"}, {"cuda", "cuda"}}, target->engine,
                          "auto: the best that works here");
   AddEngineOptions(add, &target->embedded);
+  AddRemoteOptions(add, &target->remote);
 }
 
 AllowedInconclusive ParseAllowed(const std::string& text) {
@@ -342,3 +344,4 @@ Options ParseOptions(int argc, const char* const* argv) {
 }
 
 }  // namespace detcheck
+  CheckRemoteOptions(options.target);

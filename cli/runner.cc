@@ -180,6 +180,7 @@ void Runner::ExecuteBatch(const Step& step, StepRecord* record) {
     completion.error = WithoutPaths(completion.error);
   }
   record->engine_steps = std::move(result.steps);
+  if (!result.voided.empty()) record->voided = std::move(result.voided);
 }
 
 void Runner::Wait(double seconds) const {

@@ -139,6 +139,9 @@ struct EngineStepSpan {
 struct BatchResult {
   std::vector<Completion> completions;  ///< In item order.
   std::vector<EngineStepSpan> steps;    ///< Empty where the target does not tell.
+  /// Why the batch shows nothing, whatever was answered: others used the server meanwhile. Empty:
+  /// nothing is known against it.
+  std::string voided{};
 };
 
 /// What a target can do. A mode that needs a bit which is missing is `unsupported`.

@@ -26,6 +26,8 @@ struct EngineOptions {
   bool cuda_graph = true;                ///< off by --disable-cuda-graph; CUDA only
   /// "" : the best that the processor has; else "baseline", "avx2", "avx512" or "neon".
   std::string simd_level;
+
+  bool operator==(const EngineOptions&) const = default;
 };
 
 }  // namespace detcheck

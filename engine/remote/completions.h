@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/remote/adapter.h"
+
+namespace detcheck {
+
+// What servers share that speak OpenAI's /v1/completions.
+
+/// A model as /v1/models lists it.
+struct ListedModel {
+  std::string id;
+  std::string root;      ///< What it was loaded from; empty where that is not told.
+  std::string owned_by;  ///< "vllm", …
+  std::optional<int> max_model_len;
+};
+
+/// The model of that name; without a name the first one. Absent where /v1/models tells none. Throws
+/// Error(kUsage) where it lists others only.
+std::optional<ListedModel> FindModel(ServerCalls* server, const std::string& served_model);
+
+/// Prompt and cached tokens as `usage` has them; null and missing ones are passed over.
+void ReadUsage(const JsonNode& event, Answer* answer);
+
+/// A finish reason in OpenAI's words; any but "length" and "stop" makes the answer useless.
+void ReadCompletionFinish(const JsonNode& choice, Answer* answer);
+
+/// The one choice of an event; null where there is none (the last event has the usage alone), or it
+/// is of another index, which makes the answer useless.
+const JsonNode* OnlyChoice(const JsonNode& event, Answer* answer);
+
+}  // namespace detcheck

@@ -1,0 +1,322 @@
+#include "engine/remote/remote_backend.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
+#include "engine/remote/claims.h"
+#include "engine/remote/server_error.h"
+#include "engine/remote/tier.h"
+
+namespace detcheck {
+namespace {
+
+constexpr double kFlushDeadline_s = 30.0;
+constexpr double kFlushPause_s = 0.2;
+/// Servers notice after seconds that a client has gone.
+constexpr double kIdleDeadline_s = 10.0;
+constexpr double kIdlePause_s = 0.02;
+constexpr double kLongestPause_s = 30.0;  // of Retry-After
+constexpr double kLongestIdle_s = 120.0;
+constexpr int kTooMany = 429;
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kServerError = 500;
+
+Endpoint EndpointOf(const RemoteOptions& options) {
+  Endpoint endpoint = ParseEndpoint(options.endpoint);
+  endpoint.tls = {options.ca_cert, options.insecure};
+  if (!options.api_key_env.empty()) endpoint.bearer_key = KeyFromEnvironment(options.api_key_env);
+  return endpoint;
+}
+
+/// Distinct for every process; a name, not a draw of the plan.
+std::string NewRunId() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+void Pause(double seconds, const std::atomic<bool>& stop) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!stop && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Whether the failure is of the server as a whole rather than of one request.
+bool IsOfServer(const HttpResult& http) {
+  if (!http.Failed()) return false;
+  return http.status == 0 || http.status == kTooMany || http.status == kUnauthorized ||
+         http.status == kForbidden || http.status >= kServerError;
+}
+
+/// What is wrong with an answer that came to its end; empty: nothing.
+std::string WhatIsWrong(const BatchItem& item, const Answer& answer) {
+  const size_t num_tokens = answer.token_ids.size();
+  const size_t most = static_cast<size_t>(item.request.max_new_tokens);
+  if (!answer.finish) return "the answer ended without a finish reason";
+  if (num_tokens > most) {
+    return fmt::format("{} tokens were answered, {} asked for", num_tokens, most);
+  }
+  if (item.request.top_logprobs && !answer.logprobs.empty() &&
+      answer.logprobs.size() != num_tokens) {
+    return fmt::format("{} tokens came with {} logprobs", num_tokens, answer.logprobs.size());
+  }
+  if (answer.text && !IsUtf8(*answer.text)) return "the answer's text is not UTF-8";
+  return "";
+}
+
+}  // namespace
+
+RemoteBackend::RemoteBackend(const RemoteOptions& options)
+    : options_(options),
+      client_(EndpointOf(options)),
+      calls_(&client_, never_stop_),
+      adapter_(MakeAdapter(options, &calls_)),
+      claims_(adapter_->Learn(&calls_)),
+      run_id_(NewRunId()) {
+  ApplyDeclared(options_.declared, &claims_);
+  seen_ = Preflight(claims_.facts, [this](const Request& request) { return AskAlone(request); });
+  ApplyFindings(seen_, &claims_.facts.capabilities);
+  Capabilities& can = claims_.facts.capabilities;
+  // A flush that the server always refuses is none; it must have seen a request before the first.
+  if (can.flush) can.flush = can.prefix_cache && Flush().accepted;
+}
+
+std::string RemoteBackend::Summary() const {
+  return fmt::format("{} at {}: {}", adapter_->name(), client_.endpoint().label,
+                     TierInWords(claims_.facts.capabilities));
+}
+
+Description RemoteBackend::Describe() {
+  ServerClaims now = adapter_->Learn(&calls_);
+  ApplyDeclared(options_.declared, &now);
+  if (!fingerprint_.empty()) {
+    now.subject.push_back({"engine.fingerprint", fingerprint_, FieldSource::kClaimed});
+  }
+  return {.engine = fmt::format("{} at {}", adapter_->name(), client_.endpoint().label),
+          .facts = claims_.facts,
+          .subject = std::move(now.subject)};
+}
+
+BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
+                                    const std::atomic<bool>& stop, const TokenCallback& on_token) {
+  for (const BatchItem& item : items) {
+    const std::string why = adapter_->Refuses(item.request);
+    if (!why.empty()) throw Error(ErrorCode::kUnsupported, why);
+  }
+  const LoadSample before = WaitUntilIdle(stop);
+  std::vector<TimedLoad> loads;
+  const std::vector<Outcome> outcomes = Exchange(items, stop, on_token, &loads);
+  RequireAnswers(outcomes, stop);
+  const LoadSample after = WaitUntilIdle(stop);
+
+  BatchResult result;
+  std::vector<RequestSpan> spans;
+  bool exact = true;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    result.completions.push_back(ToCompletion(items[i], outcome));
+    const Completion& completion = result.completions.back();
+    exact = exact && (completion.finish_reason == FinishReason::kLength ||
+                      completion.finish_reason == FinishReason::kStop);
+    NoteFingerprint(outcome.answer.fingerprint);
+    spans.push_back({outcome.http.times.sent, outcome.first_token_s, outcome.last_token_s,
+                     outcome.http.times.ended, static_cast<int>(completion.token_ids.size()),
+                     completion.prompt_tokens, outcome.answer.cached_tokens});
+    loads.insert(loads.end(), outcome.loads.begin(), outcome.loads.end());
+  }
+  const bool has_counters = claims_.facts.capabilities.batch_witness;
+  const std::vector<Witness> witnesses = WitnessRequests(spans, loads, has_counters);
+  const std::optional<int> preemptions = PreemptionsBetween(before, after);
+  for (size_t i = 0; i < items.size(); ++i) {
+    Witness& witness = result.completions[i].witness;
+    witness = witnesses[i];
+    const std::optional<int>& own = outcomes[i].answer.preemptions;
+    witness.preemptions = own ? own : preemptions;  // Some servers count those of a batch together.
+  }
+  if (before.total.value_or(0) > 0) {
+    result.voided = fmt::format(
+        "others use the server: {} requests running or waiting before the "
+        "step",
+        *before.total);
+  } else {
+    result.voided = OthersTraffic(spans, before, loads, after, exact);
+  }
+  return result;
+}
+
+std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<BatchItem>& items,
+                                                            const std::atomic<bool>& stop,
+                                                            const TokenCallback& on_token,
+                                                            std::vector<TimedLoad>* loads) {
+  std::vector<Outcome> outcomes(items.size());
+  std::vector<HttpRequest> requests;
+  for (const BatchItem& item : items) requests.push_back(RequestFor(item));
+  std::vector<HttpPoll> polls;
+  if (auto load = adapter_->AskLoad()) polls.push_back({std::move(*load)});
+  HttpCallbacks callbacks;
+  callbacks.on_event = [&](int item, const StreamEvent& event) {
+    const Progress progress = TakeEvent(event, items[item], &outcomes[item]);
+    if (on_token) on_token(item, progress.tokens);
+    return progress;
+  };
+  callbacks.on_poll = [&](int, const HttpResult& reply) {
+    if (reply.Failed() || !reply.times.sent || !reply.times.first_byte) return;
+    loads->push_back({*reply.times.sent, *reply.times.first_byte, adapter_->ReadLoad(reply.body)});
+  };
+  std::vector<HttpResult> results = client_.RunTogether(requests, polls, callbacks, stop);
+  for (size_t i = 0; i < items.size(); ++i) outcomes[i].http = std::move(results[i]);
+  return outcomes;
+}
+
+Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& asked,
+                                  Outcome* outcome) {
+  Answer& answer = outcome->answer;
+  const size_t before = answer.token_ids.size();
+  if (answer.error.empty()) {
+    const ParsedJson parsed = ParseJson(event.data);
+    if (parsed.ok()) {
+      adapter_->ReadEvent(parsed.root, asked.request, &answer);
+    } else {
+      answer.error = "an event that is no JSON: " + parsed.error;
+    }
+  }
+  if (answer.token_ids.size() > before) {
+    if (!outcome->first_token_s) outcome->first_token_s = event.time_s;
+    outcome->last_token_s = event.time_s;
+  }
+  if (answer.running) {
+    LoadSample load;
+    load.running = answer.running;
+    outcome->loads.push_back({event.time_s, event.time_s, load});
+  }
+  const auto num_tokens = static_cast<int>(answer.token_ids.size());
+  const bool abort = asked.abort_after_tokens && num_tokens >= *asked.abort_after_tokens;
+  return {.tokens = num_tokens, .close = abort || !answer.error.empty()};
+}
+
+HttpRequest RemoteBackend::RequestFor(const BatchItem& item) {
+  HttpRequest http = adapter_->Ask(item.request, SaltFor(item.request.cache));
+  http.release = item.release;
+  http.deadlines.first_byte_s = options_.timeout_s;
+  http.deadlines.idle_s = std::min(options_.timeout_s, kLongestIdle_s);
+  http.deadlines.total_s = options_.timeout_s;
+  return http;
+}
+
+std::string RemoteBackend::SaltFor(CacheWish cache) {
+  return cache == CacheWish::kBypass ? fmt::format("detcheck-{}-{}", run_id_, ++num_salts_)
+                                     : fmt::format("detcheck-{}-shared{}", run_id_, epoch_);
+}
+
+Completion RemoteBackend::ToCompletion(const BatchItem& item, const Outcome& outcome) const {
+  const Answer& answer = outcome.answer;
+  Completion completion;
+  completion.token_ids = answer.token_ids;
+  if (item.request.top_logprobs) completion.logprobs = answer.logprobs;
+  completion.text = answer.text;
+  completion.prompt_tokens = answer.prompt_tokens;
+  completion.times.sent = outcome.http.times.sent.value_or(0.0);
+  completion.times.first_token = outcome.first_token_s.value_or(0.0);
+  completion.times.last_token = outcome.last_token_s.value_or(0.0);
+  completion.finish_reason = answer.finish.value_or(FinishReason::kError);
+  if (!answer.error.empty()) {
+    completion.error = Shown(answer.error, secret());
+  } else if (outcome.http.error == HttpError::kInterrupted ||
+             outcome.http.error == HttpError::kClosed) {
+    completion.finish_reason = FinishReason::kAbort;
+  } else if (outcome.http.Failed()) {
+    completion.error = WhyFailed(outcome.http, secret());
+  } else {
+    completion.error = WhatIsWrong(item, answer);
+  }
+  if (!completion.error.empty()) completion.finish_reason = FinishReason::kError;
+  if (completion.text && !IsUtf8(*completion.text)) completion.text.reset();
+  return completion;
+}
+
+Completion RemoteBackend::AskAlone(const Request& request) {
+  std::vector<TimedLoad> ignored;
+  const BatchItem item{request, {}, {}};
+  const std::vector<Outcome> outcomes = Exchange({item}, never_stop_, nullptr, &ignored);
+  RequireAnswers(outcomes, never_stop_);
+  NoteFingerprint(outcomes[0].answer.fingerprint);
+  Completion completion = ToCompletion(item, outcomes[0]);
+  completion.witness.cached_tokens = outcomes[0].answer.cached_tokens;
+  return completion;
+}
+
+LoadSample RemoteBackend::WaitUntilIdle(const std::atomic<bool>& stop) {
+  const std::optional<HttpRequest> ask = adapter_->AskLoad();
+  LoadSample sample;
+  const double until = Now() + std::min(kIdleDeadline_s, options_.timeout_s);
+  while (ask && !stop) {
+    const Reply reply = calls_.Get(ask->path);
+    if (reply.Ok()) sample = adapter_->ReadLoad(reply.body);
+    if (sample.total.value_or(0) == 0 || Now() >= until) break;
+    Pause(kIdlePause_s, stop);
+  }
+  return sample;
+}
+
+// Where nothing was answered the server is at fault, not a request.
+void RemoteBackend::RequireAnswers(const std::vector<Outcome>& outcomes,
+                                   const std::atomic<bool>& stop) const {
+  const bool none = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return IsOfServer(outcome.http) && outcome.http.error != HttpError::kInterrupted;
+  });
+  if (!none || outcomes.empty()) return;
+  double pause_s = 0.0;
+  for (const Outcome& outcome : outcomes) {
+    pause_s = std::max(pause_s, outcome.http.retry_after_s.value_or(0.0));
+  }
+  Pause(std::min(pause_s, kLongestPause_s), stop);
+  throw Error(ErrorCode::kTarget, WhyFailed(outcomes.front().http, secret()));
+}
+
+void RemoteBackend::NoteFingerprint(const std::string& fingerprint) {
+  if (fingerprint.empty() || fingerprint_.ends_with(fingerprint)) return;
+  fingerprint_ += (fingerprint_.empty() ? "" : " -> ") + fingerprint;
+}
+
+std::vector<TokenLogprob> RemoteBackend::Score(const std::vector<TokenId>& ids, int top_logprobs) {
+  HttpRequest http = adapter_->AskScores(ids, top_logprobs, SaltFor(CacheWish::kBypass));
+  http.deadlines.first_byte_s = options_.timeout_s;
+  http.deadlines.total_s = options_.timeout_s;
+  const HttpResult result = client_.Run(http, never_stop_);
+  if (result.Failed()) throw Error(ErrorCode::kTarget, WhyFailed(result, secret()));
+  const ParsedJson parsed = ParseJson(result.body);
+  const std::string error = parsed.ok() ? ErrorIn(parsed.root) : parsed.error;
+  if (!error.empty()) throw Error(ErrorCode::kTarget, Shown(error, secret()));
+  return adapter_->ReadScores(parsed.root, ids);
+}
+
+FlushResult RemoteBackend::Flush() {
+  if (adapter_->salts() && claims_.facts.capabilities.cache_bypass) {
+    ++epoch_;
+    return {true, "a new cache salt: nothing that was cached before can be read"};
+  }
+  const double until = Now() + kFlushDeadline_s;
+  for (;;) {
+    const FlushAttempt attempt = adapter_->TryFlush(&calls_);
+    if (attempt.result.accepted || !attempt.may_retry || Now() >= until) return attempt.result;
+    Pause(kFlushPause_s, never_stop_);
+  }
+}
+
+void RemoteBackend::Restart() {
+  throw Error(ErrorCode::kUnsupported, "a server cannot be restarted from here");
+}
+
+}  // namespace detcheck

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/remote/adapter.h"
+#include "engine/remote/http_client.h"
+#include "engine/remote/options.h"
+#include "engine/remote/preflight.h"
+#include "engine/remote/remote_witness.h"
+#include "engine/remote/server_calls.h"
+
+namespace detcheck {
+
+/// A server over HTTP, spoken to through its adapter.
+///
+/// A batch is one request for each item, released together or after a neighbour's tokens. Before it
+/// and after it nothing may run on the server, as far as that tells; where something does, or its
+/// counters show traffic that is not ours, the batch is voided. A batch to which the server answers
+/// nothing at all is an Error(kTarget).
+class RemoteBackend : public Backend {
+ public:
+  /// Finds out what the server is and can do, by a few requests (Preflight). Throws Error: kUsage
+  /// for options that are wrong, kTarget where it cannot be reached or is no such server,
+  /// kUnsupported where its answers cannot be compared.
+  explicit RemoteBackend(const RemoteOptions& options);
+
+  /// One line: API, release, tier and what was seen of its capabilities.
+  std::string Summary() const;
+
+  Description Describe() override;
+  BatchResult Complete(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                       const TokenCallback& on_token) override;
+  std::vector<TokenLogprob> Score(const std::vector<TokenId>& ids, int top_logprobs) override;
+  /// Tries until the server accepts, at most 30 s.
+  FlushResult Flush() override;
+  void Restart() override;
+
+ private:
+  /// What became of one item.
+  struct Outcome {
+    HttpResult http;
+    Answer answer;
+    std::vector<TimedLoad> loads;  ///< That its events told.
+    std::optional<double> first_token_s;
+    std::optional<double> last_token_s;
+  };
+
+  std::vector<Outcome> Exchange(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
+                                const TokenCallback& on_token, std::vector<TimedLoad>* loads);
+  Progress TakeEvent(const StreamEvent& event, const BatchItem& asked, Outcome* outcome);
+  HttpRequest RequestFor(const BatchItem& item);
+  std::string SaltFor(CacheWish cache);
+  Completion ToCompletion(const BatchItem& item, const Outcome& outcome) const;
+  Completion AskAlone(const Request& request);
+  /// Waits until nothing runs on the server, at most a few seconds; what it tells then.
+  LoadSample WaitUntilIdle(const std::atomic<bool>& stop);
+  void RequireAnswers(const std::vector<Outcome>& outcomes, const std::atomic<bool>& stop) const;
+  void NoteFingerprint(const std::string& fingerprint);
+  const std::string& secret() const { return client_.endpoint().bearer_key; }
+
+  const RemoteOptions options_;
+  const std::atomic<bool> never_stop_ = false;
+  HttpClient client_;
+  ServerCalls calls_;
+  std::unique_ptr<Adapter> adapter_;
+  ServerClaims claims_;
+  PreflightFindings seen_;
+  const std::string run_id_;  ///< Of this process: no two runs share a salt.
+  int num_salts_ = 0;
+  int epoch_ = 0;            ///< Of the salt that requests share which may read the cache.
+  std::string fingerprint_;  ///< As the answers told it; " -> " where it changed.
+};
+
+}  // namespace detcheck

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/request.h"
+#include "engine/remote/adapter.h"
+
+namespace detcheck {
+
+// What shows under which conditions the requests of a batch ran, where the engine itself does not
+// tell: the server's counters while they ran, and the client's own clock.
+
+/// A look at the server's counters, and when it was taken: between `begin_s` and `end_s`.
+struct TimedLoad {
+  double begin_s = 0.0;
+  double end_s = 0.0;
+  LoadSample load;
+};
+
+/// One request as the client saw it. Seconds since the batch began; absent: it did not come to
+/// that.
+struct RequestSpan {
+  std::optional<double> sent_s;
+  std::optional<double> first_token_s;
+  std::optional<double> last_token_s;
+  double ended_s = 0.0;
+  int num_tokens = 0;
+  std::optional<int> prompt_tokens;
+  std::optional<int> cached_tokens;
+};
+
+/// Witness of each request: how many ran with it, and how many tokens of others were prefilled
+/// while it decoded.
+///
+/// Formed size. Where the server tells how many requests its batch has (`has_counters`), the most
+/// that it told while the request had a token and was not at its end, at most as many as were under
+/// way; where no look fell into that time it is not known. Else client overlap: the most requests
+/// that had their first token and were not at their last at one moment.
+///
+/// Prefill of a neighbour is seen from its release, after the request's first token, to its first
+/// token, before the request's last: its prompt ran meanwhile, in one of the request's steps or
+/// between two. Both are told as `interleaved`, in prompt tokens that were not cached.
+std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
+                                     const std::vector<TimedLoad>& loads, bool has_counters);
+
+/// Preemptions that the server counted between the two looks, of all its requests together; absent
+/// where it does not count them.
+std::optional<int> PreemptionsBetween(const LoadSample& before, const LoadSample& after);
+
+/// Why others must have used the server while the batch ran; empty: nothing shows it. `before` and
+/// `after` were taken with nothing of ours under way; `exact`: every token that the server
+/// generated for the batch was received.
+std::string OthersTraffic(const std::vector<RequestSpan>& spans, const LoadSample& before,
+                          const std::vector<TimedLoad>& loads, const LoadSample& after, bool exact);
+
+}  // namespace detcheck
