@@ -242,7 +242,12 @@ void CurlTransfers::Configure(Transfer* transfer, Connection connection) {
   if (!endpoint_.bearer_key.empty()) {
     transfer->AddHeader("Authorization: Bearer " + endpoint_.bearer_key);
   }
-  for (const auto& [name, value] : request.headers) transfer->AddHeader(name + ": " + value);
+  for (const auto& [name, value] : request.headers) {
+    std::string line = name;
+    line += ": ";
+    line += value;
+    transfer->AddHeader(line);
+  }
   Set(easy, CURLOPT_HTTPHEADER, transfer->headers);
   Set(easy, CURLOPT_HEADERFUNCTION, &Transfer::Header);
   Set(easy, CURLOPT_HEADERDATA, transfer);

@@ -107,7 +107,7 @@ std::string KeyFromEnvironment(const std::string& variable) {
   if (value == nullptr || *value == '\0') {
     throw Error(ErrorCode::kUsage, "environment variable " + variable + ": not set, or empty");
   }
-  const std::string key = value;
+  std::string key = value;
   if (std::any_of(key.begin(), key.end(), IsControlOrSpace)) {
     throw Error(ErrorCode::kUsage,
                 "environment variable " + variable + ": has a blank or a control character");

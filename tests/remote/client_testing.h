@@ -54,7 +54,7 @@ inline HttpResult Ask(const std::string& url, const HttpRequest& request,
   HttpClient client(ParseEndpoint(url));
   const std::atomic<bool> stop = false;
   Heard heard(1);
-  const HttpResult result = client.RunTogether({request}, {}, heard.Callbacks(), stop).front();
+  HttpResult result = client.RunTogether({request}, {}, heard.Callbacks(), stop).front();
   if (events != nullptr) *events = heard.events[0];
   return result;
 }

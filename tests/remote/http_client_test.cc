@@ -16,7 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 MockScript Echo(const MockRequest& request) {
   return MockScript().Send(MockReply(200, request.body, {"X-Queue-Time:  5 "}));

@@ -37,7 +37,9 @@ Cut DrawCut(int seed) {
     if (random() % 4 == 0) cut.whole += ": ping\n\n";
     const std::string line_end = random() % 2 == 0 ? "\r\n" : "\n";
     events.push_back("{\"token\": " + std::to_string(random() % 100000) + "}");
-    cut.whole += "data: " + events.back() + line_end + line_end;
+    cut.whole += "data: ";
+    cut.whole += events.back();
+    for (int k = 0; k < 2; ++k) cut.whole += line_end;
     ends.push_back(cut.whole.size());
   }
   cut.whole += "data: [DONE]\n\n";

@@ -115,10 +115,8 @@ TEST(HttpTlsTest, ReleaseTogether) {
   const TlsServer server("IP:127.0.0.1");
   HttpClient client(server.At({.ca_cert_file = server.certificate(), .insecure = false}));
   const std::atomic<bool> stop = false;
-  std::vector<HttpRequest> requests;
-  for (int i = 0; i < 16; ++i) {
-    requests.push_back(Post("/", BodyFormat::kWhole, std::string(20'000, 'a') + std::to_string(i)));
-  }
+  std::vector<HttpRequest> requests(16, Post("/", BodyFormat::kWhole, std::string(20'000, 'a')));
+  for (size_t i = 0; i < requests.size(); ++i) requests[i].body += std::to_string(i);
   const std::vector<HttpResult> results = client.RunTogether(requests, {}, {}, stop);
   for (size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(results[i].error, HttpError::kNone) << results[i].message;

@@ -41,9 +41,10 @@ void ExpectEvents(BodyFormat format, std::string_view text, const Events& wanted
 }
 
 TEST(SseTest, EveryLineEnd) {
-  for (const std::string end : {"\n", "\r\n", "\r"}) {
-    const std::string text =
-        "data: one" + end + end + ": ping" + end + end + "data: two" + end + end;
+  const std::string lines = "data: one\n\n: ping\n\ndata: two\n\n";
+  for (const std::string_view end : {"\n", "\r\n", "\r"}) {
+    std::string text;
+    for (const char c : lines) text += c == '\n' ? end : std::string_view(&c, 1);
     ExpectEvents(BodyFormat::kSse, text, {{"one", ""}, {"two", ""}});
   }
 }
