@@ -1,7 +1,9 @@
 #include "engine/embedded/embedded_backend.h"
 
 #include <cctype>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -30,17 +32,29 @@ const char* OnOff(bool on) {
   return on ? "on" : "off";
 }
 
+bool IsSynthetic(const std::string& model) {
+  return std::string_view(model).starts_with("synthetic:");
+}
+
+std::optional<Tokenizer> FindTokenizer(const std::string& model) {
+  const std::string path = model + "/tokenizer.json";
+  std::error_code ignored;
+  if (IsSynthetic(model) || !std::filesystem::exists(path, ignored)) return std::nullopt;
+  return Tokenizer::Read(path);
+}
+
 }  // namespace
 
 EmbeddedBackend::EmbeddedBackend(const EngineOptions& options, EngineDevice device)
     : options_(ForDevice(device, options)),
       device_(std::move(device)),
+      tokenizer_(FindTokenizer(options_.model)),
       engine_(std::make_unique<Engine>(options_, device_)) {}
 
 Description EmbeddedBackend::Describe() {
   const char* mode = options_.deterministic ? "deterministic" : "default mode";
-  return {.engine =
-              "detcheck " + UpperCase(device_.name) + " engine, " + mode + ", " + engine().config().name,
+  return {.engine = "detcheck " + UpperCase(device_.name) + " engine, " + mode + ", " +
+                    engine().config().name,
           .facts = Facts(),
           .subject = Subject()};
 }
@@ -49,10 +63,8 @@ BatchResult EmbeddedBackend::Complete(const std::vector<BatchItem>& items,
                                       const std::atomic<bool>& stop,
                                       const TokenCallback& on_token) {
   BatchResult result = engine().Run(items, stop, on_token);
-  if (synthetic()) {
-    for (Completion& completion : result.completions) {
-      completion.text = DecodeSynthetic(completion.token_ids);
-    }
+  for (Completion& completion : result.completions) {
+    completion.text = TextOf(completion.token_ids);
   }
   return result;
 }
@@ -76,18 +88,22 @@ Engine& EmbeddedBackend::engine() {
   return *engine_;
 }
 
-bool EmbeddedBackend::synthetic() const {
-  return std::string_view(options_.model).starts_with("synthetic:");
+std::optional<std::string> EmbeddedBackend::TextOf(const std::vector<TokenId>& ids) const {
+  if (IsSynthetic(options_.model)) return DecodeSynthetic(ids);
+  if (!tokenizer_) return std::nullopt;
+  return tokenizer_->Decode(ids, Tokenizer::SpecialText::kLeaveOut);
 }
 
 TargetFacts EmbeddedBackend::Facts() {
+  Capabilities capabilities = EmbeddedCapabilities(options_);
+  capabilities.text = IsSynthetic(options_.model) || tokenizer_;
   return {.page_size = options_.page_size,
           .chunk_size = options_.chunked_prefill_size,
           .max_running_requests = options_.max_running_requests,
           .kv_pool_tokens = engine().kv_pool_tokens(),
           .context_len = engine().config().context_len,
           .vocab_size = engine().config().vocab_size,
-          .capabilities = EmbeddedCapabilities(options_)};
+          .capabilities = capabilities};
 }
 
 Manifest EmbeddedBackend::Subject() {

@@ -1,19 +1,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/backend.h"
 #include "engine/embedded/engine.h"
 #include "engine/embedded/options.h"
+#include "engine/tokenizer/tokenizer.h"
 
 namespace detcheck {
 
-/// The embedded engine behind the seam.
+/// The embedded engine behind the seam. Answers have text where the model is synthetic, and where
+/// its directory has a tokenizer.json: the bytes of the tokens, special ones left out, which end in
+/// a part of a character where the last token does.
 class EmbeddedBackend : public Backend {
  public:
-  /// Starts an engine. Errors: Engine's.
+  /// Starts an engine. Errors: Engine's, and Tokenizer::Read's.
   EmbeddedBackend(const EngineOptions& options, EngineDevice device);
 
   Description Describe() override;
@@ -31,12 +35,13 @@ class EmbeddedBackend : public Backend {
   const EngineOptions& options() const { return options_; }
 
  private:
-  bool synthetic() const;
+  std::optional<std::string> TextOf(const std::vector<TokenId>& ids) const;
   TargetFacts Facts();
   Manifest Subject();
 
   const EngineOptions options_;
   const EngineDevice device_;
+  const std::optional<Tokenizer> tokenizer_;  ///< Of a directory that has one.
   std::unique_ptr<Engine> engine_;
 };
 

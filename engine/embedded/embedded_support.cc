@@ -128,7 +128,6 @@ Capabilities EmbeddedCapabilities(const EngineOptions& options) {
           .flush = true,
           .restart = true,
           .batch_witness = true,
-          .text = options.model.starts_with("synthetic:"),
           .prefix_cache = options.radix_cache};
 }
 

@@ -8,7 +8,7 @@
 
 namespace detcheck {
 
-/// What the embedded engine can do with these options.
+/// What the embedded engine can do with these options, but for text: that the model's files tell.
 Capabilities EmbeddedCapabilities(const EngineOptions& options);
 
 /// The embedded engine's own tables, one for each device: a row for each of the device's attention
