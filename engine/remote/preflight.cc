@@ -85,7 +85,7 @@ Completion FirstAnswer(const TargetFacts& facts, const AskAlone& ask, std::vecto
 void LookAtCache(const TargetFacts& facts, const AskAlone& ask, int vocab_size,
                  PreflightFindings* seen) {
   const int len = 2 * facts.page_size.value_or(kLargePage) + 1;
-  Request request = ShortRequest(Prompt(17, len, vocab_size), 1, false);
+  Request request = ShortRequest(Prompt(17, len, vocab_size), 1, seen->logprobs);
   MustAnswer(ask, request);
   const Completion again = MustAnswer(ask, request);
   seen->cached_tokens = again.witness.cached_tokens.has_value();

@@ -1,0 +1,132 @@
+"""vLLM's interface, end to end: the real program against a mock server with vLLM's quirks."""
+
+import sys
+import unittest
+
+from server_case import MockEngine, ServerCase
+
+from vllm_mock import VllmMock
+
+
+class Vllm(ServerCase):
+    def vllm(self, fault=None, engine=None, **quirks):
+        return self.mock(VllmMock, engine or MockEngine(fault), **quirks)
+
+
+class Verdicts(Vllm):
+    def test_a_server_that_obeys_passes_every_mode(self):
+        run = self.run_mode("all", self.vllm(), "--report", "r.json", "--long-tokens", "400")
+        self.assert_verdict(run, 0)
+        self.assertIn("vllm at http://127.0.0.1", run.stderr)
+        self.assertIn("tier A", run.stderr)
+        self.assertEqual(self.report()["judgement"]["verdict"], "pass")
+
+    def test_answers_that_depend_on_the_batch_fail(self):
+        self.assert_verdict(self.run_mode("batch", self.vllm("batch")), 1, "batch +FAIL")
+
+    def test_answers_that_depend_on_the_cache_fail(self):
+        self.assert_verdict(self.run_mode("radix_cache", self.vllm("cache")), 1, "radix_cache +FAIL")
+
+    def test_logprobs_alone_that_depend_on_the_batch_fail(self):
+        self.assert_verdict(self.run_mode("single", self.vllm("logprobs")), 1, "Unique samples: 1, Unique logprob traces: [2-4]")
+
+    def test_batches_that_never_form_are_inconclusive(self):
+        server = self.vllm(engine=MockEngine(max_running=1))
+        run = self.run_mode("single", server, "--step-attempts", "1", "--batch-sizes", "1,2")
+        self.assert_verdict(run, 3, "formed size 1 of 2")
+
+
+class Traps(Vllm):
+    def test_every_parameter_is_sent(self):
+        server = self.vllm()
+        self.run_mode("single", server)
+        body = server.bodies[-1]
+        for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+                     "seed", "n", "ignore_eos", "stop", "stop_token_ids", "min_tokens", "max_tokens"):
+            self.assertIn(name, body)
+        self.assertEqual(body["top_k"], 0)
+        self.assertTrue(all(isinstance(token, int) for token in body["prompt"]))
+
+    def test_cold_is_a_salt_for_each_request(self):
+        server = self.vllm()
+        self.assert_verdict(self.run_mode("single", server), 0, "cache bypass")
+        salts = [body["cache_salt"] for body in server.bodies]
+        self.assertGreater(len(set(salts)), 8)
+        for salt in salts:
+            self.assertLessEqual(len(salt), 128)
+            self.assertFalse(set(salt) & set("@/\\\0"))
+
+    def test_salts_of_two_runs_differ(self):
+        server = self.vllm()
+        self.run_mode("single", server, "--n-trials", "1")
+        before = {body["cache_salt"] for body in server.bodies}
+        server.bodies.clear()
+        self.run_mode("single", server, "--n-trials", "1")
+        self.assertFalse(before & {body["cache_salt"] for body in server.bodies})
+
+    def test_a_reset_that_resets_nothing_is_no_flush(self):
+        run = self.run_mode("single", self.vllm(no_salt=True, lying_reset=True), "--step-attempts", "1")
+        self.assert_verdict(run, 3, "cached tokens, at most 0 allowed")
+
+    def test_a_reset_where_salts_are_not_known(self):
+        self.assert_verdict(self.run_mode("single", self.vllm(no_salt=True)), 0, "not: cache bypass")
+
+    def test_cached_tokens_that_are_not_told(self):
+        run = self.run_mode("radix_cache", self.vllm(no_details=True))
+        self.assert_verdict(run, 3, "does not report cached tokens|cannot flush")
+
+    def test_ids_that_are_not_told_are_refused(self):
+        self.assert_verdict(self.run_mode("single", self.vllm(no_token_ids=True)), 4, "without token_ids")
+
+    def test_logprobs_keyed_by_text_are_not_taken(self):
+        run = self.run_mode("single", self.vllm(strings=True))
+        self.assertIn("not: logprobs", run.stderr)
+
+    def test_an_error_inside_a_stream_is_an_error(self):
+        run = self.run_mode("single", self.vllm(error_after=12), "--step-attempts", "1")
+        self.assert_verdict(run, 4, "EngineCore died")
+
+    def test_several_tokens_in_an_event(self):
+        self.assert_verdict(self.run_mode("single", self.vllm(two_per_event=True)), 0)
+
+    def test_a_low_temperature_is_refused(self):
+        run = self.run_mode("single", self.vllm(), "--temperature", "0.005")
+        self.assert_verdict(run, 3, "raises a temperature below 0.01")
+
+    def test_a_fingerprint_that_changes_makes_the_run_inconclusive(self):
+        self.assert_verdict(self.run_mode("single", self.vllm(fingerprints=9)), 3)
+
+    def test_tokens_of_others_make_a_cell_inconclusive(self):
+        run = self.run_mode("single", self.vllm(extra_tokens=3), "--step-attempts", "1")
+        self.assert_verdict(run, 3, "others use the server: it generated")
+
+    def test_a_model_that_is_not_served(self):
+        self.assert_refused(self.run_mode("single", self.vllm(), "--served-model", "other"), "the server lists tiny")
+
+    def test_errors_in_both_shapes(self):
+        for flat in (False, True):
+            server = self.vllm(flat_errors=flat, reject=(400, "key sk-S3cret in /home/alice/x is no good"))
+            run = self.run_mode("single", server, "--api-key-env", "MOCK", env={"MOCK": "sk-S3cret"})
+            self.assert_verdict(run, 4, r"key \(key\) in x is no good")
+
+    def test_the_key_guards_v1(self):
+        server = self.vllm(api_key="sk-vllm")
+        self.assert_verdict(self.run_mode("single", server), 4, "Unauthorized")
+        self.assert_verdict(self.run_mode("single", server, "--api-key-env", "MOCK", env={"MOCK": "sk-vllm"}), 0)
+
+    def test_without_metrics_the_client_clock_is_the_witness(self):
+        self.assert_verdict(self.run_mode("single", self.vllm(no_metrics=True)), 0, "not: server witness")
+
+    def test_the_manifest(self):
+        fields = self.manifest(self.vllm(dev_mode=1))
+        self.assertEqual(fields["engine.version"]["value"], "0.27.0")
+        self.assertEqual(fields["engine.mode"]["value"], "deterministic")
+        self.assertEqual(fields["model.id"]["value"], "org/tiny-llama")
+        self.assertEqual(fields["engine.page_size"]["value"], "16")
+        self.assertEqual(fields["engine.kv_pool_tokens"]["value"], "65536")
+        self.assertEqual(fields["process.start"]["value"], "1700000000")
+        self.assertRegex(fields["engine.fingerprint"]["value"], "vllm-0.27.0")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
