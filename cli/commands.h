@@ -19,5 +19,6 @@ ExitStatus GateCommand(const Options& options);
 ExitStatus DiffCommand(const Options& options);
 ExitStatus SupportCommand(const Options& options);
 ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop);
+ExitStatus ServeCommand(const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

@@ -37,6 +37,8 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
       return DiffCommand(options);
     case Command::kReplay:
       return ReplayCommand(options, stop);
+    case Command::kServe:
+      return ServeCommand(options, stop);
   }
   return ExitStatus::kUsage;
 }

@@ -51,12 +51,16 @@ void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
   add->Seed("--random-seed", &engine->random_seed, "of the weights of synthetic models");
 }
 
-void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
+void AddEmbeddedTarget(OptionAdder* add, TargetOptions* target) {
   add->BeginGroup("Target");
   add->Word<std::string>("--engine", &target->engine,
                          {{"auto", "auto"}, {"cpu", "cpu"}, {"cuda", "cuda"}}, target->engine,
                          "auto: the best that works here");
   AddEngineOptions(add, &target->embedded);
+}
+
+void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
+  AddEmbeddedTarget(add, target);
   AddRemoteOptions(add, &target->remote);
 }
 
@@ -144,6 +148,7 @@ class Parser {
     AddGate();
     AddDiff();
     AddReplay();
+    AddServe();
   }
 
   void Parse(int argc, const char* const* argv) {
@@ -172,6 +177,7 @@ class Parser {
       "  detcheck mixed --model models/smollm2-135m --fixture q03\n"
       "  detcheck single --dry-run --plan plan.json && detcheck run plan.json\n"
       "  detcheck run fixtures/protocols/release-gate.json --enable-deterministic-inference\n"
+      "  detcheck serve --enable-deterministic-inference --port 30000\n"
       "  detcheck gate report.json --baseline golden.json --junit report.xml\n"
       "\nExit codes: 0 pass; 1 nondeterminism found, answers that are equally\n"
       "invalid, or reports differ; 2 usage or wrong input;\n"
@@ -307,6 +313,21 @@ class Parser {
     AddTargetOptions(add, &options_->target);
     AddRunOptions(add, options_);
     AddOutputOptions(add, options_);
+  }
+
+  void AddServe() {
+    OptionAdder* add = Begin(&app_, "serve", "the embedded engine over HTTP, as SGLang and vLLM",
+                             [=, this] { Choose(Command::kServe, "serve"); });
+    AddEmbeddedTarget(add, &options_->target);
+    ServeOptions* serve = &options_->serve;
+    add->BeginGroup("Server", OptionAdder::Noted::kNo);
+    add->Value("--host", "ADDRESS", serve->host,
+               "address to listen on; the default is this machine",
+               [=](const std::string& text) { serve->host = text; });
+    add->Whole("--port", &serve->port, 0, 65535, std::to_string(serve->port),
+               "0: any free one; the URL is printed");
+    add->Value("--served-model-name", "NAME", "the model's", "what clients call the model",
+               [=](const std::string& text) { serve->served_model_name = text; });
   }
 
   void Choose(Command command, const std::string& name) {

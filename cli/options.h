@@ -7,6 +7,7 @@
 #include "cli/runner.h"
 #include "cli/support_options.h"
 #include "engine/factory.h"
+#include "engine/server/serve.h"
 #include "fixtures/modes/modes.h"
 
 namespace detcheck {
@@ -23,6 +24,7 @@ enum class Command {
   kGate,
   kDiff,
   kReplay,
+  kServe,
 };
 
 enum class ColorWish { kAuto, kAlways, kNever };
@@ -60,6 +62,7 @@ struct Options {
   std::string fixture_id;                 ///< kFixtureShow; empty: the whole set.
   bool json = false;                      ///< kManifest.
   SupportQuery support;                   ///< kSupport.
+  ServeOptions serve;                     ///< kServe.
   std::string baseline;                   ///< kGate; empty: none.
   std::string protocol;                   ///< kGate; empty: none.
   bool annotations = false;               ///< kGate.

@@ -24,10 +24,7 @@ void EngineLoop::Submit(std::shared_ptr<RequestGroup> group) {
   {
     const std::lock_guard lock(mutex_);
     failure = failure_;
-    if (failure.empty()) {
-      idle_ = false;
-      submitted_.push_back(group);
-    }
+    if (failure.empty()) submitted_.push_back(group);
   }
   work_.notify_all();
   if (!failure.empty()) group->Fail(failure);
@@ -53,11 +50,6 @@ FlushResult EngineLoop::Flush(std::chrono::milliseconds timeout) {
   return result;
 }
 
-void EngineLoop::WaitUntilIdle() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return idle_ || !failure_.empty(); });
-}
-
 LoopCounters EngineLoop::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;
@@ -77,7 +69,6 @@ void EngineLoop::Run() {
       TakeArrivals();
       Step();
       TryFlush();
-      UpdateCounters();
     }
     FailAll("the server has stopped");
   } catch (const std::exception& error) {
@@ -142,7 +133,10 @@ void EngineLoop::TakeArrivals() {
 
 void EngineLoop::Step() {
   const std::optional<StepOutcome> outcome = scheduler_->Step();
-  if (!outcome) return;
+  if (!outcome) {
+    DeliverEnded();
+    return;
+  }
   const auto num_rows = static_cast<int>(outcome->rows.size());
   ++working_.engine_steps;
   for (const auto& row : outcome->rows) working_.step_tokens += row.num_tokens;
@@ -159,13 +153,18 @@ void EngineLoop::Step() {
 }
 
 void EngineLoop::DeliverEnded() {
-  for (EndedItem& ended : scheduler_->TakeEnded()) {
-    const Place place = std::move(places_.extract(ended.item).mapped());
+  std::vector<EndedItem> all = scheduler_->TakeEnded();
+  std::vector<Place> places;
+  for (const EndedItem& ended : all) {
+    places.push_back(std::move(places_.extract(ended.item).mapped()));
     const Witness& witness = ended.completion.witness;
     working_.cached_tokens += witness.cached_tokens.value_or(0);
     working_.preemptions += witness.preemptions.value_or(0);
     working_.num_aborted += ended.completion.finish_reason == FinishReason::kAbort;
-    place.group->End(place.index, std::move(ended.completion));
+  }
+  PublishCounters();
+  for (size_t i = 0; i < all.size(); ++i) {
+    places[i].group->End(places[i].index, std::move(all[i].completion));
   }
 }
 
@@ -182,14 +181,12 @@ void EngineLoop::TryFlush() {
   changed_.notify_all();
 }
 
-void EngineLoop::UpdateCounters() {
+void EngineLoop::PublishCounters() {
   working_.num_running = scheduler_->num_running();
   working_.num_waiting = scheduler_->num_waiting() + static_cast<int>(arrivals_.size());
   working_.num_used_tokens = engine_->kv_used_tokens();
   const std::lock_guard lock(mutex_);
   counters_ = working_;
-  idle_ = Idle() && submitted_.empty();
-  if (idle_) changed_.notify_all();
 }
 
 void EngineLoop::FailAll(const std::string& why) {

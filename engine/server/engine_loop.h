@@ -54,9 +54,6 @@ class EngineLoop {
   /// Empties the prefix cache when nothing runs or waits, or refuses after `timeout`.
   FlushResult Flush(std::chrono::milliseconds timeout);
 
-  /// Waits until nothing runs or waits.
-  void WaitUntilIdle();
-
   LoopCounters counters() const;
   /// Why the engine can do no more; empty while it can.
   std::string failure() const;
@@ -79,9 +76,11 @@ class EngineLoop {
   /// want of pages wait with it.
   void TakeArrivals();
   void Step();
+  /// Publishes the counters, and then hands over what has ended: who has an answer sees counters
+  /// without its request.
   void DeliverEnded();
   void TryFlush();
-  void UpdateCounters();
+  void PublishCounters();
   void FailAll(const std::string& why);
   bool Idle() const { return places_.empty() && arrivals_.empty(); }
 
@@ -96,12 +95,11 @@ class EngineLoop {
 
   mutable std::mutex mutex_;
   std::condition_variable work_;
-  std::condition_variable changed_;  ///< Idle, a flush done, or a failure.
+  std::condition_variable changed_;  ///< A flush is done, or the engine failed.
   std::deque<std::shared_ptr<RequestGroup>> submitted_;
   std::deque<std::shared_ptr<RequestGroup>> cancelled_;
   std::optional<PendingFlush> flush_;
   LoopCounters counters_;
-  bool idle_ = true;
   bool ending_ = false;
   std::string failure_;
   std::thread thread_;

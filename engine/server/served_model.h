@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ class GroupFollower {
   std::shared_ptr<RequestGroup> group_;
   const HttpPeer& peer_;
   uint64_t seen_ = 0;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace detcheck
