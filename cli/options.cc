@@ -350,6 +350,7 @@ void CheckTogether(const Options& options) {
   if (options.resume && options.report.empty()) {
     throw Error(ErrorCode::kUsage, "--resume: needs the --report FILE of the run to go on with");
   }
+  CheckRemoteOptions(options.target);
   if (!options.save_plan.empty() && !options.dry_run) {
     throw Error(ErrorCode::kUsage, "--plan: goes with --dry-run; a report keeps its plan anyway");
   }
@@ -365,4 +366,3 @@ Options ParseOptions(int argc, const char* const* argv) {
 }
 
 }  // namespace detcheck
-  CheckRemoteOptions(options.target);
