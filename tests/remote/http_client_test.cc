@@ -65,6 +65,8 @@ TEST(HttpClientTest, LargeBodyArrivesWhole) {
   const HttpResult result = Ask(server.url(), Post("/", BodyFormat::kWhole, body));
   EXPECT_EQ(result.error, HttpError::kNone) << result.message;
   EXPECT_EQ(result.body, body);
+  // By itself libcurl asks for leave to send so much, and waits a second for it.
+  EXPECT_EQ(server.requests().at(0).headers.count("expect"), 0u);
 }
 
 TEST(HttpClientTest, GetHasNoBody) {
@@ -110,6 +112,19 @@ TEST(HttpClientTest, NdjsonStream) {
   std::vector<std::string> events;
   Ask(server.url(), Post("/api/generate", BodyFormat::kNdjson), &events);
   EXPECT_THAT(events, ElementsAre("{\"a\":1}", "{\"b\":2}"));
+}
+
+TEST(HttpClientTest, StreamWhoseLastEventLacksItsBlankLine) {
+  MockServer server([](const MockRequest&) {
+    MockScript script;
+    script.Send(MockStreamHead() + MockChunk("data: a\n\ndata: b"));
+    return script.Wait(milliseconds(5)).Send(MockChunk(""));
+  });
+  std::vector<std::string> events;
+  const HttpResult result = Ask(server.url(), Post("/", BodyFormat::kSse), &events);
+  EXPECT_EQ(result.error, HttpError::kNone);
+  EXPECT_EQ(result.unfinished_bytes, 0u);
+  EXPECT_THAT(events, ElementsAre("a", "b"));
 }
 
 TEST(HttpClientTest, InterimAnswersDoNotCount) {
