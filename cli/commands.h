@@ -13,6 +13,7 @@ ExitStatus RunModesCommand(const Options& options, const std::atomic<bool>& stop
 ExitStatus RunFileCommand(const Options& options, const std::atomic<bool>& stop);
 ExitStatus FixtureShowCommand(const Options& options);
 ExitStatus FixtureCheckCommand(const Options& options);
+ExitStatus FixtureMakeCommand(const Options& options);
 ExitStatus ManifestCommand(const Options& options);
 ExitStatus ShowCommand(const Options& options);
 ExitStatus GateCommand(const Options& options);

@@ -25,6 +25,8 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
       return FixtureShowCommand(options);
     case Command::kFixtureCheck:
       return FixtureCheckCommand(options);
+    case Command::kFixtureMake:
+      return FixtureMakeCommand(options);
     case Command::kManifest:
       return ManifestCommand(options);
     case Command::kSupport:

@@ -241,7 +241,7 @@ class Parser {
   }
 
   void AddFixture() {
-    CLI::App* fixture = app_.add_subcommand("fixture", "look at fixtures, or check files of them");
+    CLI::App* fixture = app_.add_subcommand("fixture", "make fixtures, look at them, or check files");
     fixture->require_subcommand(1);
     OptionAdder* show = Begin(fixture, "show", "the fixtures of a set, or one of them whole",
                               [=, this] { Choose(Command::kFixtureShow, "fixture show"); });
@@ -250,6 +250,9 @@ class Parser {
     OptionAdder* check = Begin(fixture, "check", "whether files of fixtures are right",
                                [=, this] { Choose(Command::kFixtureCheck, "fixture check"); });
     check->Positionals("FILE", "files, or names of shipped sets", &options_->files);
+    OptionAdder* make = Begin(fixture, "make", "fixtures from text, with a tokenizer.json",
+                              [=, this] { Choose(Command::kFixtureMake, "fixture make"); });
+    AddFixtureMakeOptions(make, &options_->fixture_make);
   }
 
   void AddManifest() {
@@ -351,6 +354,10 @@ void CheckTogether(const Options& options) {
     throw Error(ErrorCode::kUsage, "--resume: needs the --report FILE of the run to go on with");
   }
   CheckRemoteOptions(options.target);
+  const FixtureMakeOptions& make = options.fixture_make;
+  if (options.command == Command::kFixtureMake && (make.tokenizer.empty() || make.output.empty())) {
+    throw Error(ErrorCode::kUsage, "fixture make: needs --tokenizer and --output");
+  }
   if (!options.save_plan.empty() && !options.dry_run) {
     throw Error(ErrorCode::kUsage, "--plan: goes with --dry-run; a report keeps its plan anyway");
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/fixture_make_options.h"
 #include "cli/renderings.h"
 #include "cli/runner.h"
 #include "cli/support_options.h"
@@ -18,6 +19,7 @@ enum class Command {
   kRun,
   kFixtureShow,
   kFixtureCheck,
+  kFixtureMake,
   kManifest,
   kSupport,
   kShow,
@@ -60,6 +62,7 @@ struct Options {
   std::string file;  ///< kFixtureShow: a file, or the name of a set. kShow, kReplay: a report.
   std::vector<std::string> files;         ///< kFixtureCheck: likewise. kGate, kDiff: reports.
   std::string fixture_id;                 ///< kFixtureShow; empty: the whole set.
+  FixtureMakeOptions fixture_make;        ///< kFixtureMake.
   bool json = false;                      ///< kManifest.
   SupportQuery support;                   ///< kSupport.
   ServeOptions serve;                     ///< kServe.
