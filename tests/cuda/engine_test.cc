@@ -67,7 +67,7 @@ Request PromptOf(int len) {
 }
 
 /// Answers of requests that run together.
-std::vector<Completion> Run(Engine* engine, const std::vector<Request>& requests) {
+std::vector<Completion> RunTogether(Engine* engine, const std::vector<Request>& requests) {
   std::vector<BatchItem> items;
   for (const Request& request : requests) items.push_back({.request = request});
   const std::atomic<bool> stop = false;
@@ -75,7 +75,7 @@ std::vector<Completion> Run(Engine* engine, const std::vector<Request>& requests
 }
 
 std::vector<Completion> RunCopies(Engine* engine, int n, const Request& request) {
-  return Run(engine, std::vector<Request>(static_cast<size_t>(n), request));
+  return RunTogether(engine, std::vector<Request>(static_cast<size_t>(n), request));
 }
 
 void ExpectSame(const Completion& a, const Completion& b) {
@@ -112,7 +112,7 @@ TEST_P(CudaEngineTest, AnswersAreThoseOfARequestAlone) {
     }
   }
   const std::vector<Completion> among =
-      Run(&engine, {PromptOf(7), PromptOf(100), PromptOf(900), PromptOf(33)});
+      RunTogether(&engine, {PromptOf(7), PromptOf(100), PromptOf(900), PromptOf(33)});
   ExpectSame(among[1], alone);
 }
 
@@ -148,13 +148,16 @@ TEST_P(CudaEngineTest, AnswersAlikeColdAndWarm) {
 TEST_P(CudaEngineTest, AnswersDoNotDependOnPreemption) {
   Engine roomy(options_, Gpu());
   const Completion expected = RunCopies(&roomy, 1, PromptOf(200))[0];
-  options_.max_total_tokens = 512;
   options_.radix_cache = false;
-  Engine tight(options_, Gpu());
   int preemptions = 0;
-  for (const Completion& completion : RunCopies(&tight, 3, PromptOf(200))) {
-    preemptions += *completion.witness.preemptions;
-    ExpectSame(completion, expected);
+  // Three prompts fit, their answers do not.
+  for (const int pool_tokens : {640, 656, 672}) {
+    options_.max_total_tokens = pool_tokens;
+    Engine tight(options_, Gpu());
+    for (const Completion& completion : RunCopies(&tight, 3, PromptOf(200))) {
+      preemptions += *completion.witness.preemptions;
+      ExpectSame(completion, expected);
+    }
   }
   EXPECT_GT(preemptions, 0);
 }
@@ -166,7 +169,7 @@ TEST_P(CudaEngineTest, SeedsRepeatAndDiffer) {
   Request other = request;
   other.sampling.seed = 2;
   const Completion alone = RunCopies(&engine, 1, request)[0];
-  const std::vector<Completion> together = Run(&engine, {other, request, request, other});
+  const std::vector<Completion> together = RunTogether(&engine, {other, request, request, other});
   ExpectSame(together[1], alone);
   ExpectSame(together[2], alone);
   ExpectSame(together[0], together[3]);
