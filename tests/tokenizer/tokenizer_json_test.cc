@@ -124,6 +124,19 @@ TEST(TokenizerJson, RefusesPatternsWhoseMeaningMightDiffer) {
   EXPECT_EQ(refusal("a*"), "may match an empty text, which is not supported");
 }
 
+TEST(TokenizerJson, APatternWithoutEndIsGivenUp) {
+  Json tree = Json::parse(TinyText());
+  const Json split = {{"type", "Split"},
+                      {"pattern", {{"Regex", "(?:(?:a|a)+)+[bc]"}}},
+                      {"behavior", "Isolated"},
+                      {"invert", false}};
+  const Json byte_level = tree["pre_tokenizer"];
+  tree["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
+  const Tokenizer tokenizer(ParseTokenizerJson(tree.dump(), "t.json"));
+  EXPECT_THAT(ErrorOf([&] { tokenizer.Encode(std::string(60, 'a')); }),
+              testing::StartsWith("the match was given up: "));
+}
+
 TEST(TokenizerJson, RefusesWhatIsNoJson) {
   EXPECT_EQ(Refusal(""), "t.json: byte 1: not valid JSON");
   EXPECT_EQ(Refusal("[]"), "t.json: a list is not an object");
