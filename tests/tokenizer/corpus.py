@@ -123,11 +123,14 @@ def any_character_lines(rng):
     every = [chr(c) for c in range(0x110000) if assigned(c)]
     for _ in range(2000):
         yield "".join(rng.choices(every, k=rng.randint(1, 12)))
-    # Each character below U+3000 once, alone and among letters.
-    few = [c for c in every if ord(c) < 0x3000]
-    for i in range(0, len(few), 16):
-        yield "".join(few[i : i + 16])
-        yield "a".join(few[i : i + 16])
+
+
+def every_character_lines(rng):
+    """Each character once, also those that only later versions of Unicode have."""
+    blocks = [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200)]
+    between = ["", "", "a", " ", "1", "!", "\u0301", "\u0323", "'s"]
+    for i in range(0, len(blocks), 20):
+        yield "".join(chr(c) + rng.choice(between) for c in blocks[i : i + 20])
 
 
 def long_lines(rng):
@@ -138,8 +141,9 @@ def long_lines(rng):
 
 
 def lines(added):
-    """At least 20,000 lines, always the same for the same files and added tokens."""
+    """At least 30,000 lines, always the same for the same files and added tokens."""
     rng = random.Random(5)
     drawn = ["", *script_lines(rng), *mixed_lines(rng, added), *cut_added_lines(rng, added)]
     drawn += [*white_lines(rng), *any_character_lines(rng), *long_lines(rng)]
+    drawn += every_character_lines(rng)
     return [*file_lines(), *drawn]

