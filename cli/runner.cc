@@ -193,9 +193,9 @@ void Runner::Wait(double seconds) const {
 Runner::Outcome Runner::NoteError(const Error& error, StepRecord* record) {
   if (error.code() == ErrorCode::kUsage || error.code() == ErrorCode::kInput) throw error;
   const std::string what = WithoutPaths(error.what());  // Records go into the report.
-  record->voided = fmt::format("could not be carried out: {}", what);
-  if (error.code() == ErrorCode::kUnsupported) return Outcome::kHopeless;  // Nothing has failed.
   record->error = what;
+  record->voided = fmt::format("could not be carried out: {}", what);
+  if (error.code() == ErrorCode::kUnsupported) return Outcome::kHopeless;
   // One step may be more than the target can bear; a second one that fails says that it is gone.
   ++num_failures_;
   if (error.code() != ErrorCode::kTarget || num_failures_ > settings_.step_attempts) {

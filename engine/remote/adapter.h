@@ -82,15 +82,16 @@ class Adapter {
   virtual std::vector<TokenLogprob> ReadScores(const JsonNode& answer,
                                                const std::vector<TokenId>& ids) const;
 
-  /// One attempt to empty the prefix cache. Not called where a new salt does it (`salts`), or where
-  /// the capability is missing.
-  virtual FlushAttempt TryFlush(ServerCalls* server) = 0;
+  /// One attempt to empty the prefix cache. Not called where a new salt does it (`salts`). Throws
+  /// Error(kUnsupported) where the server cannot: it has no capability flush.
+  virtual FlushAttempt TryFlush(ServerCalls* server);
   /// Whether requests of one salt never read what those of another left in the prefix cache.
   virtual bool salts() const { return false; }
 
-  /// A look at the server's counters; absent where it has none. Valid after Learn.
-  virtual std::optional<HttpRequest> AskLoad() const = 0;
-  virtual LoadSample ReadLoad(const std::string& body) const = 0;
+  /// A look at the server's counters, which must change nothing; absent where it has none. Valid
+  /// after Learn.
+  virtual std::optional<HttpRequest> AskLoad() const { return std::nullopt; }
+  virtual LoadSample ReadLoad(const std::string& /*body*/) const { return {}; }
 };
 
 /// "sglang", "vllm", …: what --api takes beside "auto".

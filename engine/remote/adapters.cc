@@ -3,7 +3,9 @@
 #include "engine/base/error.h"
 #include "engine/remote/adapter.h"
 #include "engine/remote/llamacpp.h"
+#include "engine/remote/lmdeploy.h"
 #include "engine/remote/sglang.h"
+#include "engine/remote/trtllm.h"
 #include "engine/remote/vllm.h"
 
 namespace detcheck {
@@ -20,6 +22,8 @@ struct Known {
 constexpr auto kKnown = std::to_array<Known>({
     {"sglang", IsSglang, MakeSglangAdapter},
     {"vllm", IsVllm, MakeVllmAdapter},
+    {"trtllm", IsTrtllm, MakeTrtllmAdapter},
+    {"lmdeploy", IsLmdeploy, MakeLmdeployAdapter},
     {"llamacpp", IsLlamacpp, MakeLlamacppAdapter},
 });
 
@@ -43,6 +47,10 @@ HttpRequest Adapter::AskScores(const std::vector<TokenId>&, int, const std::stri
 
 std::vector<TokenLogprob> Adapter::ReadScores(const JsonNode&, const std::vector<TokenId>&) const {
   throw Error(ErrorCode::kUnsupported, "the server does not give the logprobs of prompt tokens");
+}
+
+FlushAttempt Adapter::TryFlush(ServerCalls*) {
+  throw Error(ErrorCode::kUnsupported, "the server has no end point that empties its prefix cache");
 }
 
 std::span<const std::string_view> AdapterNames() {

@@ -112,8 +112,8 @@ Description RemoteBackend::Describe() {
 BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
                                     const std::atomic<bool>& stop, const TokenCallback& on_token) {
   for (const BatchItem& item : items) {
-    const std::string why = adapter_->Refuses(item.request);
-    if (!why.empty()) throw Error(ErrorCode::kUnsupported, why);
+    std::string why = WhyNotRun(item);
+    if (!why.empty()) return {.completions = {}, .steps = {}, .voided = std::move(why)};
   }
   const LoadSample before = WaitUntilIdle(stop);
   std::vector<TimedLoad> loads;
@@ -156,6 +156,13 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
   return result;
 }
 
+std::string RemoteBackend::WhyNotRun(const BatchItem& item) const {
+  if (item.release.kind == Release::Kind::kAtEngineStep) {
+    return "a server does not take requests at a given engine step";
+  }
+  return adapter_->Refuses(item.request);
+}
+
 std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<BatchItem>& items,
                                                             const std::atomic<bool>& stop,
                                                             const TokenCallback& on_token,
@@ -176,7 +183,12 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
     loads->push_back({*reply.times.sent, *reply.times.first_byte, adapter_->ReadLoad(reply.body)});
   };
   std::vector<HttpResult> results = client_.RunTogether(requests, polls, callbacks, stop);
-  for (size_t i = 0; i < items.size(); ++i) outcomes[i].http = std::move(results[i]);
+  for (size_t i = 0; i < items.size(); ++i) {
+    outcomes[i].http = std::move(results[i]);
+    const HttpResult& http = outcomes[i].http;
+    if (http.Failed() || http.num_events > 0 || http.body.empty()) continue;
+    TakeAnswer(http.body, items[i].request, &outcomes[i].answer);  // It came whole.
+  }
   return outcomes;
 }
 
@@ -184,14 +196,7 @@ Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& ask
                                   Outcome* outcome) {
   Answer& answer = outcome->answer;
   const size_t before = answer.token_ids.size();
-  if (answer.error.empty()) {
-    const ParsedJson parsed = ParseJson(event.data);
-    if (parsed.ok()) {
-      adapter_->ReadEvent(parsed.root, asked.request, &answer);
-    } else {
-      answer.error = "an event that is no JSON: " + parsed.error;
-    }
-  }
+  TakeAnswer(event.data, asked.request, &answer);
   if (answer.token_ids.size() > before) {
     if (!outcome->first_token_s) outcome->first_token_s = event.time_s;
     outcome->last_token_s = event.time_s;
@@ -204,6 +209,17 @@ Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& ask
   const auto num_tokens = static_cast<int>(answer.token_ids.size());
   const bool abort = asked.abort_after_tokens && num_tokens >= *asked.abort_after_tokens;
   return {.tokens = num_tokens, .close = abort || !answer.error.empty()};
+}
+
+void RemoteBackend::TakeAnswer(std::string_view json, const Request& request,
+                               Answer* answer) const {
+  if (!answer->error.empty()) return;
+  const ParsedJson parsed = ParseJson(json);
+  if (parsed.ok()) {
+    adapter_->ReadEvent(parsed.root, request, answer);
+  } else {
+    answer->error = "what came is no JSON: " + parsed.error;
+  }
 }
 
 HttpRequest RemoteBackend::RequestFor(const BatchItem& item) {

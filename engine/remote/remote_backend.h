@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/backend.h"
@@ -53,6 +54,10 @@ class RemoteBackend : public Backend {
   std::vector<Outcome> Exchange(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
                                 const TokenCallback& on_token, std::vector<TimedLoad>* loads);
   Progress TakeEvent(const StreamEvent& event, const BatchItem& asked, Outcome* outcome);
+  /// An event, or an answer whole.
+  void TakeAnswer(std::string_view json, const Request& request, Answer* answer) const;
+  /// Why the server would not run the item as it is; empty: it would.
+  std::string WhyNotRun(const BatchItem& item) const;
   HttpRequest RequestFor(const BatchItem& item);
   std::string SaltFor(CacheWish cache);
   Completion ToCompletion(const BatchItem& item, const Outcome& outcome) const;

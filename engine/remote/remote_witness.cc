@@ -69,6 +69,7 @@ std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
     Witness witness;
     witness.slot = static_cast<int>(i);
     witness.cached_tokens = span.cached_tokens;
+    if (span.cached_tokens) witness.source = WitnessSource::kServer;
     if (span.first_token_s) {
       witness.source = has_counters ? WitnessSource::kServer : WitnessSource::kClientOverlap;
       witness.formed_size =

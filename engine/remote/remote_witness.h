@@ -39,6 +39,8 @@ struct RequestSpan {
 /// way; where no look fell into that time it is not known. Else client overlap: the most requests
 /// that had their first token and were not at their last at one moment.
 ///
+/// Cached tokens are those that the answer told. The source is the weakest of what the witness has.
+///
 /// Prefill of a neighbour is seen from its release, after the request's first token, to its first
 /// token, before the request's last: its prompt ran meanwhile, in one of the request's steps or
 /// between two. Both are told as `interleaved`, in prompt tokens that were not cached.

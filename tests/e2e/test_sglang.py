@@ -155,6 +155,26 @@ class Failures(Sglang):
             run = self.run_mode("single", self.sglang(reject=reject))
             self.assert_verdict(run, 4, words)
 
+    def test_a_server_that_is_busy_for_a_while(self):
+        run = self.run_mode("single", self.sglang(busy=(9, 10)))
+        self.assert_verdict(run, 0, "1 attempts? not counted.*overloaded|overloaded")
+
+    def test_a_stall_ends_at_the_deadline(self):
+        run = self.run_mode("single", self.sglang(stall_after=12), "--timeout", "2", "--step-attempts", "1", "--batch-sizes", "1",
+                            "--n-trials", "1")
+        self.assert_verdict(run, 4, "timeout|2 s")
+
+    def test_an_event_that_is_no_json(self):
+        run = self.run_mode("single", self.sglang(not_json=12), "--step-attempts", "1")
+        self.assert_verdict(run, 4, "no JSON")
+
+    def test_a_text_that_is_not_utf8(self):
+        self.assert_verdict(self.run_mode("single", self.sglang(not_utf8=True)), 4, "not UTF-8")
+
+    def test_answers_that_come_whole_show_no_batch(self):
+        run = self.run_mode("single", self.sglang(whole=True, no_load=True), "--step-attempts", "1")
+        self.assert_verdict(run, 3, "formed size not known")
+
     def test_nobody_listens(self):
         server = self.sglang()
         url = server.url

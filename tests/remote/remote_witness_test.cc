@@ -53,10 +53,13 @@ TEST(RemoteWitness, OverlapCountsRequestsBetweenFirstAndLastToken) {
   EXPECT_EQ(witnesses[3].formed_size, 1);
 }
 
-TEST(RemoteWitness, ARequestWithoutTokensShowsNothing) {
+TEST(RemoteWitness, ARequestWithoutTokensShowsWhatItsAnswerTellsAlone) {
   RequestSpan span = Span(0, 1, 2);
   span.first_token_s.reset();
   span.last_token_s.reset();
+  EXPECT_EQ(WitnessRequests({span}, {}, false)[0].source, WitnessSource::kServer);
+  EXPECT_EQ(WitnessRequests({span}, {}, false)[0].formed_size, std::nullopt);
+  span.cached_tokens.reset();
   EXPECT_EQ(WitnessRequests({span}, {}, false)[0].source, WitnessSource::kNone);
 }
 

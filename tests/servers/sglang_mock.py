@@ -14,6 +14,11 @@
   weights_after  after so many requests the server calls its weights otherwise
   error_after    after so many tokens an error comes in the stream, with status 200
   abort_after    after so many tokens the request is aborted by the server
+  whole          the answer comes whole, though a stream was asked for (a proxy that buffers)
+  busy           the numbers of the first and the last generation that are refused with 503
+  stall_after    after so many tokens nothing more comes
+  not_json       after so many tokens an event that is no JSON comes
+  not_utf8       the text is not UTF-8
   reject         status, body of every generation
   retractions    how often each request says that it was retracted
   claimed_running  most running requests, as /server_info has it
@@ -21,6 +26,7 @@
 """
 
 import json
+import time
 
 from mock_engine import text_of
 from mock_http import Mock
@@ -100,6 +106,9 @@ class SglangMock(Mock):
         if self.quirk("reject"):
             status, said = self.quirk("reject")
             return handler.send_json(said, status)
+        first, last = self.quirk("busy") or (0, 0)
+        if first <= len(self.bodies) <= last:
+            return handler.send_json({"error": {"message": "overloaded"}}, 503)
         params = body["sampling_params"]
         ids = body["input_ids"]
         if self.quirk("adds_token"):
@@ -111,7 +120,7 @@ class SglangMock(Mock):
         salt = "" if self.quirk("no_salt") else body.get("cache_salt", "")
         sequence = self.engine.submit(ids, params["max_new_tokens"], params["temperature"],
                                       params.get("sampling_seed", 42), salt, read_cache)
-        if body["stream"]:
+        if body["stream"] and not self.quirk("whole"):
             self.stream(handler, body, sequence, ids)
         else:
             outputs = list(self.tokens(handler, sequence))
@@ -132,6 +141,10 @@ class SglangMock(Mock):
             if len(outputs) == self.quirk("error_after"):
                 handler.send_event({"error": {"message": "out of memory while decoding"}})
                 break
+            if len(outputs) == self.quirk("stall_after"):
+                time.sleep(6)
+            if len(outputs) == self.quirk("not_json"):
+                handler.send_event(b'{"text": "ab", "output_ids": [')
             ended = len(outputs) == sequence.max_new_tokens
             told = [output] if self.quirk("incremental") else outputs
             event = self.event(body, sequence, ids, told, len(outputs), ended)
@@ -139,7 +152,8 @@ class SglangMock(Mock):
                 event["meta_info"]["finish_reason"] = {"type": "abort", "message": "Aborted by an operator"}
                 handler.send_event(event)
                 break
-            handler.send_event(event)
+            data = json.dumps(event).encode()
+            handler.send_event(data.replace(b'"text": "', b'"text": "\xff') if self.quirk("not_utf8") else data)
         handler.send_event(b"[DONE]")
         handler.end_stream()
 
