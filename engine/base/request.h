@@ -30,10 +30,12 @@ enum class CacheWish {
 struct Request {
   std::vector<TokenId> prompt_ids;  ///< Never empty.
   Sampling sampling;
-  int max_new_tokens = 128;         ///< >= 1.
+  int max_new_tokens = 128;  ///< >= 1.
   bool ignore_eos = true;
   std::optional<int> top_logprobs;  ///< Absent: no logprobs. n: the chosen token's and the n best.
   CacheWish cache = CacheWish::kAllow;
+  /// Requests of different salts share nothing of the prefix cache. Embedded engine only.
+  std::string cache_salt;
 };
 
 /// When an item of a batch is handed to the target.
@@ -91,14 +93,15 @@ enum class WitnessSource {
 /// Evidence of the conditions under which one item was answered. Absent: not known.
 struct Witness {
   WitnessSource source = WitnessSource::kNone;
-  std::optional<int> formed_size;    ///< Most requests in one engine step with this one, itself included.
-  std::optional<int> slot;           ///< Index of its row in the first engine step that it was part of.
+  std::optional<int>
+      formed_size;          ///< Most requests in one engine step with this one, itself included.
+  std::optional<int> slot;  ///< Index of its row in the first engine step that it was part of.
   std::optional<int> cached_tokens;  ///< Prompt tokens taken from the prefix cache.
   /// Most neighbour prefill tokens in an engine step in which this item decoded (0: none did).
   std::optional<int> same_step_prefill_tokens;
   /// Most neighbour prefill tokens run between two consecutive decode steps of this item.
   std::optional<int> interleaved_prefill_tokens;
-  std::optional<int> preemptions;    ///< Times this item was preempted.
+  std::optional<int> preemptions;  ///< Times this item was preempted.
   /// Prompt positions at which its prefill was cut into chunks (ends but the last), in order.
   std::vector<int> chunk_ends;
 };
@@ -116,8 +119,8 @@ struct Completion {
   std::vector<TokenLogprob> logprobs;  ///< One per token where asked for and had; else empty.
   std::optional<std::string> text;     ///< Where the target gives text.
   FinishReason finish_reason = FinishReason::kLength;
-  std::string error;                   ///< Not empty exactly where finish_reason is kError.
-  std::optional<int> prompt_tokens;    ///< As the target counted them.
+  std::string error;                 ///< Not empty exactly where finish_reason is kError.
+  std::optional<int> prompt_tokens;  ///< As the target counted them.
   Witness witness;
   CompletionTimes times;
 };
@@ -167,8 +170,8 @@ struct Capabilities {
 
 /// Sizes that decide where an engine changes path. Absent: not known.
 struct TargetFacts {
-  std::optional<int> page_size;             ///< Tokens of a KV page.
-  std::optional<int> chunk_size;            ///< Most prefill tokens of one engine step.
+  std::optional<int> page_size;   ///< Tokens of a KV page.
+  std::optional<int> chunk_size;  ///< Most prefill tokens of one engine step.
   std::optional<int> max_running_requests;
   std::optional<int> kv_pool_tokens;
   std::optional<int> context_len;

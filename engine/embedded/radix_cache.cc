@@ -10,7 +10,7 @@ namespace detcheck {
 
 struct RadixCache::Node {
   Node* parent = nullptr;
-  std::vector<TokenId> ids;  ///< The page's tokens: its key among the parent's children.
+  std::vector<TokenId> key;  ///< PageKey; unique among the parent's children.
   PageId page = -1;
   int num_locks = 0;
   int64_t last_use = 0;
@@ -19,6 +19,21 @@ struct RadixCache::Node {
 
   bool evictable() const { return parent != nullptr && num_locks == 0 && children.empty(); }
 };
+
+namespace {
+
+/// A page's tokens. The first page of a path has the path's salt after them, each byte as a number
+/// that is no token ID.
+std::vector<TokenId> PageKey(std::span<const TokenId> ids, size_t begin, size_t page_size,
+                             std::string_view salt) {
+  const auto page_ids = ids.subspan(begin, page_size);
+  std::vector<TokenId> key(page_ids.begin(), page_ids.end());
+  if (begin > 0) return key;
+  for (const char byte : salt) key.push_back(-1 - static_cast<unsigned char>(byte));
+  return key;
+}
+
+}  // namespace
 
 RadixCache::RadixCache(KvPool* pool) : pool_(pool), root_(std::make_unique<Node>()) {}
 
@@ -35,13 +50,14 @@ RadixCache::~RadixCache() {
   }
 }
 
-RadixCache::Match RadixCache::Find(std::span<const TokenId> ids, int64_t max_tokens) {
+RadixCache::Match RadixCache::Find(std::span<const TokenId> ids, int64_t max_tokens,
+                                   std::string_view salt) {
   const size_t page_size = pool_->page_size();
   const size_t limit = std::min(ids.size(), static_cast<size_t>(std::max<int64_t>(max_tokens, 0)));
   Match match{.pages = {}, .node = root_.get()};
   for (size_t end = page_size; end <= limit; end += page_size) {
-    const auto page_ids = ids.subspan(end - page_size, page_size);
-    const auto child = match.node->children.find({page_ids.begin(), page_ids.end()});
+    const auto key = PageKey(ids, end - page_size, page_size, salt);
+    const auto child = match.node->children.find(key);
     if (child == match.node->children.end()) break;
     match.node = child->second.get();
     match.pages.push_back(match.node->page);
@@ -49,18 +65,18 @@ RadixCache::Match RadixCache::Find(std::span<const TokenId> ids, int64_t max_tok
   return match;
 }
 
-RadixCache::Node* RadixCache::Insert(std::span<const TokenId> ids, std::vector<PageId>* pages) {
+RadixCache::Node* RadixCache::Insert(std::span<const TokenId> ids, std::vector<PageId>* pages,
+                                     std::string_view salt) {
   const size_t page_size = pool_->page_size();
   Node* node = root_.get();
   for (size_t i = 0; i < pages->size(); ++i) {
-    const auto page_ids = ids.subspan(i * page_size, page_size);
-    const std::vector<TokenId> key(page_ids.begin(), page_ids.end());
+    const auto key = PageKey(ids, i * page_size, page_size, salt);
     const auto [slot, is_new] = node->children.try_emplace(key);
     PageId& page = (*pages)[i];
     if (is_new) {
       slot->second = std::make_unique<Node>();
       *slot->second = {.parent = node,
-                       .ids = key,
+                       .key = key,
                        .page = page,
                        .last_use = ++clock_,
                        .serial = ++num_created_,
@@ -125,7 +141,7 @@ void RadixCache::Remove(Node* leaf) {
   --num_pages_;
   --num_unlocked_;
   Node* parent = leaf->parent;
-  parent->children.erase(std::vector<TokenId>(leaf->ids));
+  parent->children.erase(std::vector<TokenId>(leaf->key));
   if (parent->evictable()) SetEvictable(parent, true);
 }
 

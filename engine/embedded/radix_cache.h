@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,15 @@ class RadixCache {
     Node* node = nullptr;
   };
 
-  /// The longest cached prefix of `ids` that takes at most `max_tokens` tokens.
-  Match Find(std::span<const TokenId> ids, int64_t max_tokens);
+  /// The longest cached prefix of `ids` that takes at most `max_tokens` tokens, among the paths
+  /// that were added with the same salt.
+  Match Find(std::span<const TokenId> ids, int64_t max_tokens, std::string_view salt = {});
 
   /// Adds the path that spells the first pages->size() pages of `ids`; nodes made take their page
   /// from `pages`. Where the tree has a page already, the caller's page goes back to the pool and
   /// the tree's takes its place in `pages`. Returns the last node of the path.
-  Node* Insert(std::span<const TokenId> ids, std::vector<PageId>* pages);
+  Node* Insert(std::span<const TokenId> ids, std::vector<PageId>* pages,
+               std::string_view salt = {});
 
   /// Keeps the path to `node` from eviction until Unlock; counted. The path becomes the most
   /// recently used.

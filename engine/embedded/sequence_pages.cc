@@ -14,7 +14,7 @@ SequencePages::SequencePages(KvPool* pool, bool radix_cache)
 bool SequencePages::Admit(Sequence* seq, int reserve) {
   RadixCache::Match match;
   if (seq->uses_cache) {
-    match = tree_.Find(seq->ids, seq->len() - 1);
+    match = tree_.Find(seq->ids, seq->len() - 1, seq->request->cache_salt);
     tree_.Lock(match.node);
   }
   const int num_wanted = PagesFor(seq->len(), page_size()) - static_cast<int>(match.pages.size());
@@ -42,7 +42,7 @@ void SequencePages::Publish(Sequence* seq) {
   if (!seq->uses_cache) return;
   const int num_whole = seq->num_computed / page_size();
   std::vector<PageId> pages(seq->pages.begin(), seq->pages.begin() + num_whole);
-  RadixCache::Node* end = tree_.Insert(seq->ids, &pages);
+  RadixCache::Node* end = tree_.Insert(seq->ids, &pages, seq->request->cache_salt);
   tree_.Lock(end);
   tree_.Unlock(std::exchange(seq->locked, end));
   pages.insert(pages.end(), seq->pages.begin() + num_whole, seq->pages.end());

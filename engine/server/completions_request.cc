@@ -59,7 +59,7 @@ Request ReadLimits(const ServedModel& model, const JsonFields& fields) {
   request.max_new_tokens =
       static_cast<int>(fields.Whole("max_tokens", kDefaultMaxTokens, 1, kMostNewTokens));
   request.ignore_eos = fields.Bool("ignore_eos", false);
-  if (!fields.Text("cache_salt", "").empty()) request.cache = CacheWish::kBypass;
+  request.cache_salt = fields.Text("cache_salt", "");
   return request;
 }
 

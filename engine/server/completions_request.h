@@ -23,8 +23,8 @@ struct CompletionsRequest {
   bool skip_special_tokens = true;
 };
 
-/// Reads a body. A prompt whose logprobs are wanted, or one with a cache_salt, is not taken out of
-/// the prefix cache. Throws ApiError: 404 for another model, 400 for what is wrong.
+/// Reads a body. A prompt whose logprobs are wanted is not taken out of the prefix cache. Throws
+/// ApiError: 404 for another model, 400 for what is wrong.
 CompletionsRequest ReadCompletionsRequest(const ServedModel& model, std::string_view body);
 
 /// Throws ApiError(404) for a body whose model is given and is not the one that is served.

@@ -171,14 +171,13 @@ GenerateRequest ReadGenerateRequest(const ServedModel& model, std::string_view b
   }
   GenerateRequest request{
       .is_batch = prompts.is_batch, .stream = fields.Bool("stream", false), .items = {}};
-  // A salt keeps a request's prefix to itself: here it reads nothing and leaves nothing.
-  const bool salted =
-      !fields.Text("cache_salt", "").empty() || !fields.Text("extra_key", "").empty();
+  // Both keep a request's part of the prefix cache apart.
+  const std::string salt = fields.Text("cache_salt", "") + fields.Text("extra_key", "");
   for (size_t i = 0; i < prompts.ids.size(); ++i) {
     GenerateItem item;
     item.rid = RidOf(fields, prompts, i);
     item.engine.request.prompt_ids = std::move(prompts.ids[i]);
-    if (salted) item.engine.request.cache = CacheWish::kBypass;
+    item.engine.request.cache_salt = salt;
     const json values = ItemFields(fields, i, prompts.ids.size());
     const JsonFields own(values, "");
     const json none = json::object();

@@ -92,7 +92,8 @@ class Generate(ServeCase):
         cached = lambda **body: self.server.generate(prompt, tokens=2, **body)["meta_info"]["cached_tokens"]
         self.assertEqual(cached(), 0)
         self.assertEqual(cached(), 32)
-        self.assertEqual(cached(cache_salt="x"), 0)
+        self.assertEqual([cached(cache_salt=salt) for salt in "xxyx"], [0, 32, 0, 32])
+        self.assertEqual([cached(extra_key=key) for key in "ab"], [0, 0])
         self.assertEqual(cached(return_logprob=True, logprob_start_len=0), 0)
         self.assertEqual(self.server.call("POST", "/flush_cache")[0], 200)
         self.assertEqual(cached(), 0)

@@ -33,6 +33,21 @@ class RadixCacheTest : public ::testing::Test {
   RadixCache cache_{&pool_};
 };
 
+TEST_F(RadixCacheTest, PathsOfDifferentSaltsShareNothing) {
+  Add({1, 2, 3, 4});
+  for (const char* salt : {"a", "b"}) {
+    EXPECT_THAT(cache_.Find(std::vector<TokenId>{1, 2, 3, 4}, 4, salt).pages, IsEmpty());
+    std::vector<PageId> pages = {*pool_.Allocate(), *pool_.Allocate()};
+    const std::vector<PageId> own = pages;
+    cache_.Insert(std::vector<TokenId>{1, 2, 3, 4}, &pages, salt);
+    EXPECT_EQ(pages, own);
+    EXPECT_EQ(cache_.Find(std::vector<TokenId>{1, 2, 3, 4}, 4, salt).pages, own);
+  }
+  EXPECT_THAT(Find({1, 2, 3, 4}), ElementsAre(0, 1));
+  EXPECT_EQ(cache_.Evict(6), 6);
+  EXPECT_EQ(pool_.num_free(), 8);
+}
+
 TEST_F(RadixCacheTest, FindsWholePagesOnly) {
   Add({1, 2, 3, 4});
   EXPECT_THAT(Find({1, 2, 3, 4, 5}), ElementsAre(0, 1));
