@@ -22,6 +22,7 @@ constexpr double kFlushPause_s = 0.2;
 /// Servers notice after seconds that a client has gone.
 constexpr double kIdleDeadline_s = 10.0;
 constexpr double kIdlePause_s = 0.02;
+constexpr double kPollInterval_s = 0.01;
 constexpr double kLongestPause_s = 30.0;  // of Retry-After
 constexpr double kLongestIdle_s = 120.0;
 constexpr int kTooMany = 429;
@@ -171,7 +172,7 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
   std::vector<HttpRequest> requests;
   for (const BatchItem& item : items) requests.push_back(RequestFor(item));
   std::vector<HttpPoll> polls;
-  if (auto load = adapter_->AskLoad()) polls.push_back({std::move(*load)});
+  if (auto load = adapter_->AskLoad()) polls.push_back({std::move(*load), kPollInterval_s});
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int item, const StreamEvent& event) {
     const Progress progress = TakeEvent(event, items[item], &outcomes[item]);

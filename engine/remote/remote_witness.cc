@@ -71,9 +71,9 @@ std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
     witness.cached_tokens = span.cached_tokens;
     if (span.cached_tokens) witness.source = WitnessSource::kServer;
     if (span.first_token_s) {
-      witness.source = has_counters ? WitnessSource::kServer : WitnessSource::kClientOverlap;
-      witness.formed_size =
-          has_counters ? FormedByCounters(span, spans, loads) : FormedByOverlap(span, spans);
+      if (has_counters) witness.formed_size = FormedByCounters(span, spans, loads);
+      witness.source = witness.formed_size ? WitnessSource::kServer : WitnessSource::kClientOverlap;
+      if (!witness.formed_size) witness.formed_size = FormedByOverlap(span, spans);
       witness.interleaved_prefill_tokens = PrefillBeside(span, spans);
     }
     witnesses.push_back(std::move(witness));

@@ -36,7 +36,7 @@ struct RequestSpan {
 ///
 /// Formed size. Where the server tells how many requests its batch has (`has_counters`), the most
 /// that it told while the request had a token and was not at its end, at most as many as were under
-/// way; where no look fell into that time it is not known. Else client overlap: the most requests
+/// way. Where it does not tell, or no look fell into that time, client overlap: the most requests
 /// that had their first token and were not at their last at one moment.
 ///
 /// Cached tokens are those that the answer told. The source is the weakest of what the witness has.

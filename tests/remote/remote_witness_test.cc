@@ -29,13 +29,13 @@ TEST(RemoteWitness, CountersTellTheFormedSize) {
 TEST(RemoteWitness, OverlapDoesNotStandInForCountersThatSayOtherwise) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5)};
   EXPECT_EQ(WitnessRequests(spans, {Look(2, 1, 2)}, true)[0].formed_size, 1);
-  EXPECT_EQ(WitnessRequests(spans, {}, true)[0].formed_size, std::nullopt);
 }
 
 TEST(RemoteWitness, LooksOutsideARequestsTokensDoNotCount) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(0, 3, 5)};
   const auto witnesses = WitnessRequests(spans, {Look(4, 2, 2)}, true);
-  EXPECT_EQ(witnesses[0].formed_size, std::nullopt);
+  EXPECT_EQ(witnesses[0].source, WitnessSource::kClientOverlap);
+  EXPECT_EQ(witnesses[0].formed_size, 1);
   EXPECT_EQ(witnesses[1].formed_size, 1) << "the other one was no longer under way";
 }
 

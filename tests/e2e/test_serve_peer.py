@@ -1,0 +1,37 @@
+"""detcheck against `detcheck serve`: the same engine as a server, by each of the interfaces that it has."""
+
+import sys
+import unittest
+
+from serve_case import ServeCase
+
+SHORT = ["--profile", "quick", "--fixture", "q13", "--batch-sizes", "1,2,8", "--n-trials", "3", "--max-new-tokens", "32",
+         "--no-progress"]
+APIS = ("sglang", "vllm")
+
+
+class Peer(ServeCase):
+    def run_mode(self, mode, server, api, *options):
+        return self.detcheck(mode, *SHORT, "--endpoint", server.url, "--api", api, *options)
+
+    def test_the_deterministic_mode_passes(self):
+        server = self.serve()
+        for api in APIS:
+            for mode in ("single", "batch", "radix_cache", "p_vs_d", "seeds"):
+                run = self.run_mode(mode, server, api)
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_the_default_mode_fails(self):
+        server = self.serve(deterministic=False)
+        for api in APIS:
+            run = self.run_mode("batch", server, api)
+            self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+
+    def test_auto_finds_it(self):
+        run = self.run_mode("single", self.serve(), "auto")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("sglang at", run.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
