@@ -23,8 +23,8 @@ Reply ServerCalls::Call(const char* method, std::string_view path, std::string b
   const HttpResult result = client_->Run(request, stop_);
   if (result.error == HttpError::kInterrupted) throw Error(ErrorCode::kInterrupted, "interrupted");
   const bool answered = result.error == HttpError::kNone || result.error == HttpError::kStatus;
-  const bool refused = request.method == "GET" &&
-                       (result.status == kUnauthorized || result.status == kForbidden);
+  const bool refused =
+      request.method == "GET" && (result.status == kUnauthorized || result.status == kForbidden);
   if (!answered || refused) {
     throw Error(ErrorCode::kTarget, WhyFailed(result, endpoint().bearer_key));
   }

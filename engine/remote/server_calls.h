@@ -22,8 +22,8 @@ struct Reply {
 };
 
 /// Short questions to a server, one at a time, each with a deadline of 30 s. Where no answer comes
-/// at all (nobody listens, TLS, deadline) Error(kTarget) is thrown, and where a GET is refused for its
-/// key: what is changed by a POST may need another one.
+/// at all (nobody listens, TLS, deadline) Error(kTarget) is thrown, and where a GET is refused for
+/// its key: what is changed by a POST may need another one.
 class ServerCalls {
  public:
   /// Both must outlive it.
