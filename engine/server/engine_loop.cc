@@ -19,7 +19,7 @@ EngineLoop::~EngineLoop() {
 
 // --- other threads ------------------------------------------------------------------------------
 
-void EngineLoop::Submit(std::shared_ptr<RequestGroup> group) {
+void EngineLoop::Submit(const std::shared_ptr<RequestGroup>& group) {
   std::string failure;
   {
     const std::lock_guard lock(mutex_);
@@ -44,8 +44,7 @@ FlushResult EngineLoop::Flush(std::chrono::milliseconds timeout) {
   flush_ = PendingFlush{.deadline = std::chrono::steady_clock::now() + timeout, .result = {}};
   work_.notify_all();
   changed_.wait(lock, [this] { return flush_->result || !failure_.empty(); });
-  const FlushResult result =
-      flush_->result.value_or(FlushResult{.accepted = false, .detail = failure_});
+  FlushResult result = flush_->result.value_or(FlushResult{.accepted = false, .detail = failure_});
   flush_.reset();
   return result;
 }

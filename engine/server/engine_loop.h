@@ -47,7 +47,7 @@ class EngineLoop {
 
   /// Hands over the requests of a group, all before one engine step. Each must be one that
   /// Engine::WhyRefused finds nothing in.
-  void Submit(std::shared_ptr<RequestGroup> group);
+  void Submit(const std::shared_ptr<RequestGroup>& group);
   /// Cancels what has not ended of a group, before the next engine step.
   void Cancel(std::shared_ptr<RequestGroup> group);
 
