@@ -131,6 +131,17 @@ TEST(Options, OtherCommands) {
   EXPECT_EQ(Parse("fixture show set.json q01").command, Command::kFixtureShow);
   EXPECT_EQ(Parse("fixture show set.json q01").fixture_id, "q01");
   EXPECT_THAT(Parse("fixture check a.json b.json").files, ElementsAre("a.json", "b.json"));
+  const Options make = Parse(
+      "fixture make a.txt b.jsonl --tokenizer dir --output o.json --role long --top-k 7 "
+      "--max-new-tokens 16 --add-special-tokens");
+  EXPECT_EQ(make.command, Command::kFixtureMake);
+  EXPECT_THAT(make.fixture_make.texts, ElementsAre("a.txt", "b.jsonl"));
+  EXPECT_EQ(make.fixture_make.tokenizer, "dir");
+  EXPECT_EQ(make.fixture_make.output, "o.json");
+  EXPECT_EQ(make.fixture_make.defaults.role, FixtureRole::kLong);
+  EXPECT_EQ(make.fixture_make.defaults.sampling.top_k, 7);
+  EXPECT_EQ(make.fixture_make.defaults.max_new_tokens, 16);
+  EXPECT_TRUE(make.fixture_make.add_special_tokens);
   EXPECT_TRUE(Parse("manifest --json").json);
 }
 
