@@ -9,6 +9,7 @@
 #include "engine/base/utf8.h"
 #include "engine/embedded/synthetic_text.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/tokenizer/utf8.h"
 
 namespace detcheck {
 namespace {
@@ -59,16 +60,9 @@ class TokenizerCodec : public TextCodec {
   Tokenizer tokenizer_;
 };
 
-/// Whether more bytes could make `bytes` (not empty, not UTF-8) the beginning of a character.
+/// Whether `bytes` (not empty) are the beginning of a character and no more.
 bool MayBecomeCharacter(std::string_view bytes) {
-  constexpr std::string_view kContinuations[] = {"\x80", "\x90", "\xa0", "\xbf"};
-  if (bytes.size() > 3) return false;
-  for (const std::string_view next : kContinuations) {
-    const std::string longer = std::string(bytes) + std::string(next);
-    if (Utf8SequenceLen(longer) == longer.size()) return true;
-    if (bytes.size() < 3 && MayBecomeCharacter(longer)) return true;
-  }
-  return false;
+  return UnfinishedUtf8Len(bytes) == bytes.size();
 }
 
 }  // namespace
