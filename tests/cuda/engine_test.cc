@@ -69,7 +69,7 @@ Request PromptOf(int len) {
 /// Answers of requests that run together.
 std::vector<Completion> RunTogether(Engine* engine, const std::vector<Request>& requests) {
   std::vector<BatchItem> items;
-  for (const Request& request : requests) items.push_back({.request = request});
+  for (const Request& request : requests) items.emplace_back().request = request;
   const std::atomic<bool> stop = false;
   return engine->Run(items, stop, nullptr).completions;
 }
