@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
             "frob",
             "frob: no such command; there are single, batch, mixed, prefix, radix_cache, p_vs_d, "
             "seeds, history, all, "
-            "run, fixture, manifest, support, show, gate, diff, replay"},
+            "run, fixture, manifest, support, show, gate, diff, replay, serve"},
         BadLine{"single --frob",
                 "The following argument was not expected: --frob; see detcheck --help"},
         BadLine{"single extra",
