@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import pathlib
 import shutil
 import socket
 import sys
@@ -34,6 +35,9 @@ HOSTILE = {
 
 def fields(manifest):
     return {field["name"]: field for field in manifest}
+
+
+TOKENIZER = (pathlib.Path(__file__).resolve().parents[1] / "tokenizer" / "golden" / "tiny.json").read_text(encoding="utf-8")
 
 
 class Privacy(BinaryCase):
@@ -137,7 +141,7 @@ class Subject(BinaryCase):
     def test_digests_of_a_model_directory(self):
         folder = self.folder / "m"
         write_model(folder)
-        (folder / "tokenizer.json").write_text("{}")
+        (folder / "tokenizer.json").write_text(TOKENIZER)
         subject = fields(self.manifest("--model", str(folder))["subject"])
         for name in ("weights", "config", "tokenizer"):
             self.assertRegex(subject[f"model.{name}_sha256"]["value"], "^[0-9a-f]{64}$")
@@ -146,11 +150,11 @@ class Subject(BinaryCase):
     def test_a_changed_tokenizer_is_another_target(self):
         folder = self.folder / "m"
         write_model(folder)
-        (folder / "tokenizer.json").write_text("{}")
+        (folder / "tokenizer.json").write_text(TOKENIZER)
         options = ["all", *QUICK, *DETERMINISTIC, "--model", str(folder), "--max-new-tokens", "8",
                    "--report", "r.json"]
         self.detcheck(*options, "--budget", "0.2")
-        (folder / "tokenizer.json").write_text("{ }")
+        (folder / "tokenizer.json").write_text(TOKENIZER + "\n")
         run = self.detcheck(*options, "--resume")
         self.assert_refused(run, "the target is not the one that answered it")
 
