@@ -88,9 +88,9 @@ class Adapter {
   /// Whether requests of one salt never read what those of another left in the prefix cache.
   virtual bool salts() const { return false; }
 
-  /// A look at the server's counters, which must change nothing; absent where it has none. Valid
-  /// after Learn.
-  virtual std::optional<HttpRequest> AskLoad() const { return std::nullopt; }
+  /// Where a GET looks at the server's counters, which must change nothing; empty where it has
+  /// none. Valid after Learn.
+  virtual std::string load_path() const { return ""; }
   virtual LoadSample ReadLoad(const std::string& /*body*/) const { return {}; }
 };
 

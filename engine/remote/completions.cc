@@ -1,5 +1,7 @@
 #include "engine/remote/completions.h"
 
+#include <utility>
+
 #include "engine/base/error.h"
 #include "engine/remote/answer_parts.h"
 #include "engine/remote/claims.h"
@@ -27,6 +29,26 @@ std::optional<ListedModel> FindModel(ServerCalls* server, const std::string& ser
   }
   throw Error(ErrorCode::kUsage,
               "--served-model " + Shown(served_model, "") + ": the server lists " + listed);
+}
+
+ListedModel RequireModel(ServerCalls* server, const std::string& served_model,
+                         std::string_view what) {
+  auto model = FindModel(server, served_model);
+  if (!model) {
+    throw Error(ErrorCode::kTarget, server->endpoint().label + ": not " + std::string(what) +
+                                        ": /v1/models lists no model");
+  }
+  return *std::move(model);
+}
+
+LoadSample ReadQueues(const Metrics& metrics, const std::string& prefix) {
+  LoadSample sample;
+  const auto running = metrics.Sum(prefix + "num_requests_running");
+  if (!running) return sample;
+  sample.running = static_cast<int>(*metrics.Max(prefix + "num_requests_running"));
+  sample.total =
+      static_cast<int>(*running + metrics.Sum(prefix + "num_requests_waiting").value_or(0.0));
+  return sample;
 }
 
 void ReadUsage(const JsonNode& event, Answer* answer) {

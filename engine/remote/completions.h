@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/remote/adapter.h"
+#include "engine/remote/prometheus.h"
 
 namespace detcheck {
 
@@ -20,6 +22,15 @@ struct ListedModel {
 /// The model of that name; without a name the first one. Absent where /v1/models tells none. Throws
 /// Error(kUsage) where it lists others only.
 std::optional<ListedModel> FindModel(ServerCalls* server, const std::string& served_model);
+
+/// FindModel's; throws Error(kTarget) where there is none: the server is not `what` ("a vLLM
+/// server").
+ListedModel RequireModel(ServerCalls* server, const std::string& served_model,
+                         std::string_view what);
+
+/// Requests as the metrics PREFIXnum_requests_running and _waiting tell them, over all schedulers;
+/// empty where they do not.
+LoadSample ReadQueues(const Metrics& metrics, const std::string& prefix);
 
 /// Prompt and cached tokens as `usage` has them; null and missing ones are passed over.
 void ReadUsage(const JsonNode& event, Answer* answer);

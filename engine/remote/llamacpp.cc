@@ -139,13 +139,7 @@ class LlamacppAdapter : public Adapter {
     return {{num_slots_ > 0, "slots erased"}, false};
   }
 
-  std::optional<HttpRequest> AskLoad() const override {
-    if (load_path_.empty()) return std::nullopt;
-    HttpRequest http;
-    http.method = "GET";
-    http.path = load_path_;
-    return http;
-  }
+  std::string load_path() const override { return load_path_; }
 
   LoadSample ReadLoad(const std::string& body) const override {
     LoadSample sample;

@@ -35,15 +35,11 @@ class LmdeployAdapter : public Adapter {
   std::string_view name() const override { return "lmdeploy"; }
 
   ServerClaims Learn(ServerCalls* server) override {
-    const auto model = FindModel(server, served_model_);
-    if (!model) {
-      throw Error(ErrorCode::kTarget, server->endpoint().label +
-                                          ": not a server of LMDeploy: /v1/models lists no model");
-    }
+    const ListedModel model = RequireModel(server, served_model_, "a server of LMDeploy");
     ServerClaims learnt;
     Claims claims;
     claims.Add("engine.name", "lmdeploy");
-    claims.AddModel(model->id);
+    claims.AddModel(model.id);
     Capabilities& can = learnt.facts.capabilities;
     can.ids_in = can.ids_out = can.logprobs = can.ignore_eos = true;
     can.stream = can.abort = can.text = can.prefix_cache = true;
@@ -120,23 +116,10 @@ class LmdeployAdapter : public Adapter {
     ReadFinish(meta->FindPath({"finish_reason", "type"}), answer);
   }
 
-  std::optional<HttpRequest> AskLoad() const override {
-    if (!has_metrics_) return std::nullopt;
-    HttpRequest http;
-    http.method = "GET";
-    http.path = "/metrics";
-    return http;
-  }
+  std::string load_path() const override { return has_metrics_ ? "/metrics" : ""; }
 
   LoadSample ReadLoad(const std::string& body) const override {
-    const Metrics metrics(body);
-    LoadSample sample;
-    const auto running = metrics.Sum("lmdeploy:num_requests_running");
-    if (!running) return sample;
-    sample.running = static_cast<int>(*metrics.Max("lmdeploy:num_requests_running"));
-    sample.total =
-        static_cast<int>(*running + metrics.Sum("lmdeploy:num_requests_waiting").value_or(0.0));
-    return sample;
+    return ReadQueues(Metrics(body), "lmdeploy:");
   }
 
  private:

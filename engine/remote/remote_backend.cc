@@ -172,7 +172,12 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
   std::vector<HttpRequest> requests;
   for (const BatchItem& item : items) requests.push_back(RequestFor(item));
   std::vector<HttpPoll> polls;
-  if (auto load = adapter_->AskLoad()) polls.push_back({std::move(*load), kPollInterval_s});
+  if (const std::string path = adapter_->load_path(); !path.empty()) {
+    HttpRequest look;
+    look.method = "GET";
+    look.path = path;
+    polls.push_back({std::move(look), kPollInterval_s});
+  }
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int item, const StreamEvent& event) {
     const Progress progress = TakeEvent(event, items[item], &outcomes[item]);
@@ -275,11 +280,11 @@ Completion RemoteBackend::AskAlone(const Request& request) {
 }
 
 LoadSample RemoteBackend::WaitUntilIdle(const std::atomic<bool>& stop) {
-  const std::optional<HttpRequest> ask = adapter_->AskLoad();
+  const std::string path = adapter_->load_path();
   LoadSample sample;
   const double until = Now() + std::min(kIdleDeadline_s, options_.timeout_s);
-  while (ask && !stop) {
-    const Reply reply = calls_.Get(ask->path);
+  while (!path.empty() && !stop) {
+    const Reply reply = calls_.Get(path);
     if (reply.Ok()) sample = adapter_->ReadLoad(reply.body);
     if (sample.total.value_or(0) == 0 || Now() >= until) break;
     Pause(kIdlePause_s, stop);

@@ -167,13 +167,7 @@ class SglangAdapter : public Adapter {
     return {{reply.Ok(), reply.error}, reply.status == kBadRequest};
   }
 
-  std::optional<HttpRequest> AskLoad() const override {
-    if (load_path_.empty()) return std::nullopt;
-    HttpRequest http;
-    http.method = "GET";
-    http.path = load_path_;
-    return http;
-  }
+  std::string load_path() const override { return load_path_; }
 
   LoadSample ReadLoad(const std::string& body) const override { return ReadSglangLoad(body); }
 

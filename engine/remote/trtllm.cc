@@ -35,18 +35,13 @@ class TrtllmAdapter : public Adapter {
   std::string_view name() const override { return "trtllm"; }
 
   ServerClaims Learn(ServerCalls* server) override {
-    const auto model = FindModel(server, served_model_);
-    if (!model) {
-      throw Error(ErrorCode::kTarget, server->endpoint().label +
-                                          ": not a server of TensorRT-LLM: /v1/models lists no "
-                                          "model");
-    }
-    model_ = model->id;
+    const ListedModel model = RequireModel(server, served_model_, "a server of TensorRT-LLM");
+    model_ = model.id;
     ServerClaims learnt;
     Claims claims;
     claims.Add("engine.name", "tensorrt-llm");
     claims.Add("engine.version", server->Get("/version").root.Find("version"));
-    claims.AddModel(model->id);
+    claims.AddModel(model.id);
     learnt.subject = claims.manifest();
     Capabilities& can = learnt.facts.capabilities;
     can.ids_in = can.ids_out = can.logprobs = can.seed = can.ignore_eos = true;

@@ -162,23 +162,12 @@ class VllmAdapter : public Adapter {
   }
   bool salts() const override { return true; }
 
-  std::optional<HttpRequest> AskLoad() const override {
-    if (!has_metrics_) return std::nullopt;
-    HttpRequest http;
-    http.method = "GET";
-    http.path = "/metrics";
-    return http;
-  }
+  std::string load_path() const override { return has_metrics_ ? "/metrics" : ""; }
 
   LoadSample ReadLoad(const std::string& body) const override {
     const Metrics metrics(body);
-    LoadSample sample;
-    const auto most = metrics.Max("vllm:num_requests_running");
-    const auto running = metrics.Sum("vllm:num_requests_running");
-    if (!running) return sample;
-    sample.running = static_cast<int>(*most);
-    sample.total =
-        static_cast<int>(*running + metrics.Sum("vllm:num_requests_waiting").value_or(0.0));
+    LoadSample sample = ReadQueues(metrics, "vllm:");
+    if (!sample.running) return sample;
     sample.generated = metrics.Sum("vllm:generation_tokens_total");
     sample.preempted = metrics.Sum("vllm:num_preemptions_total");
     return sample;
@@ -203,23 +192,19 @@ class VllmAdapter : public Adapter {
 };
 
 ServerClaims VllmAdapter::Learn(ServerCalls* server) {
-  const auto model = FindModel(server, served_model_);
-  if (!model) {
-    throw Error(ErrorCode::kTarget,
-                server->endpoint().label + ": not a vLLM server: /v1/models lists no model");
-  }
-  model_ = model->id;
+  const ListedModel model = RequireModel(server, served_model_, "a vLLM server");
+  model_ = model.id;
   ServerClaims learnt;
   Claims claims;
   claims.Add("engine.name", "vllm");
   claims.Add("engine.version", server->Get("/version").root.Find("version"));
-  if (model->root.empty()) {
-    claims.Add("model.name", Shown(model->id, ""));
+  if (model.root.empty()) {
+    claims.Add("model.name", Shown(model.id, ""));
   } else {
-    claims.AddModel(model->root);
+    claims.AddModel(model.root);
   }
-  claims.Add("model.context_len", model->max_model_len);
-  learnt.facts.context_len = model->max_model_len;
+  claims.Add("model.context_len", model.max_model_len);
+  learnt.facts.context_len = model.max_model_len;
   // With VLLM_SERVER_DEV_MODE=1 alone.
   const Reply info = server->Get("/server_info?config_format=json");
   if (const JsonNode* mode = info.root.FindPath({"vllm_env", "VLLM_BATCH_INVARIANT"})) {
