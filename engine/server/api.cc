@@ -8,6 +8,7 @@
 
 #include "engine/server/completions_api.h"
 #include "engine/server/generate_api.h"
+#include "engine/server/metrics_api.h"
 #include "engine/server/status_api.h"
 
 namespace detcheck {

@@ -83,7 +83,7 @@ bool EngineLoop::WaitForWork() {
   };
   work_.wait(lock, has_work);
   for (auto& group : submitted_) {
-    for (int i = 0; i < group->size(); ++i) arrivals_.push_back({group, i});
+    for (int i = 0; i < group->size(); ++i) arrivals_.push_back({.group = group, .index = i});
   }
   submitted_.clear();
   return !ending_;
@@ -136,10 +136,8 @@ void EngineLoop::Step() {
     DeliverEnded();
     return;
   }
+  CountStep(*outcome);
   const auto num_rows = static_cast<int>(outcome->rows.size());
-  ++working_.engine_steps;
-  for (const auto& row : outcome->rows) working_.step_tokens += row.num_tokens;
-  working_.generated_tokens += static_cast<int64_t>(outcome->answers.size());
   for (const auto& answer : outcome->answers) {
     places_.at(answer.item).group->SetRunning(places_.at(answer.item).index, num_rows);
   }
@@ -149,6 +147,22 @@ void EngineLoop::Step() {
     if (place == places_.end()) continue;
     place->second.group->AddToken(place->second.index, scheduler_->completion(answer.item));
   }
+}
+
+void EngineLoop::CountStep(const StepOutcome& outcome) {
+  ++working_.engine_steps;
+  for (const auto& row : outcome.rows) {
+    working_.step_tokens += row.num_tokens;
+    if (!row.decode) places_.at(row.item).num_prefilled += row.num_tokens;
+  }
+  const auto num_generated = static_cast<int64_t>(outcome.answers.size());
+  working_.generated_tokens += num_generated;
+  if (num_generated == 0) return;
+  int64_t num_tokens = num_generated;
+  for (const auto& answer : outcome.answers) {
+    if (answer.num_tokens == 1) num_tokens += places_.at(answer.item).num_prefilled;
+  }
+  working_.iteration_tokens.Add(num_tokens);
 }
 
 void EngineLoop::DeliverEnded() {

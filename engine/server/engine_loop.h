@@ -15,6 +15,7 @@
 #include "engine/backend.h"
 #include "engine/embedded/engine.h"
 #include "engine/embedded/scheduler.h"
+#include "engine/server/iteration_tokens.h"
 #include "engine/server/request_group.h"
 
 namespace detcheck {
@@ -32,6 +33,7 @@ struct LoopCounters {
   int64_t preemptions = 0;
   int64_t engine_steps = 0;
   int64_t step_tokens = 0;  ///< Of all engine steps.
+  IterationTokens iteration_tokens;
 };
 
 /// The one thread that drives an engine for everybody: requests join the running batch between
@@ -62,6 +64,7 @@ class EngineLoop {
   struct Place {
     std::shared_ptr<RequestGroup> group;
     int index = 0;
+    int num_prefilled = 0;  ///< Tokens of it that prefill has computed.
   };
   struct PendingFlush {
     std::chrono::steady_clock::time_point deadline;
@@ -76,6 +79,8 @@ class EngineLoop {
   /// want of pages wait with it.
   void TakeArrivals();
   void Step();
+  /// Counts an engine step, before what has ended in it is delivered.
+  void CountStep(const StepOutcome& outcome);
   /// Publishes the counters, and then hands over what has ended: who has an answer sees counters
   /// without its request.
   void DeliverEnded();

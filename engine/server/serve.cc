@@ -40,6 +40,8 @@ void Serve(Backend* backend, const ServeOptions& options, const std::atomic<bool
   model.codec = MakeTextCodec(model.options.model, model.config());
   EngineLoop loop(&embedded->engine());
   model.loop = &loop;
+  model.started_s =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   HttpServer server({.host = options.host, .port = options.port},
                     [&model](const HttpRequest& http, const HttpPeer& peer) {
                       return AnswerRequest(model, http, peer);

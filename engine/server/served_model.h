@@ -25,6 +25,7 @@ struct ServedModel {
   Description description;
   std::unique_ptr<TextCodec> codec;  ///< Null: the model has no tokenizer.
   EngineLoop* loop = nullptr;
+  double started_s = 0.0;  ///< Start of the server, seconds since 1970.
 
   const ModelConfig& config() const { return engine->config(); }
   /// Value of a field of the manifest; nothing where there is none.

@@ -144,39 +144,4 @@ HttpReply FlushCache(const ServedModel& model, const HttpRequest& http) {
   return reply;
 }
 
-HttpReply Metrics(const ServedModel& model) {
-  const LoopCounters now = model.loop->counters();
-  const std::string labels = "{model_name=" + json(model.name).dump() + "} ";
-  std::string text;
-  const auto add = [&](const char* name, const char* type, const char* help, double value) {
-    text += std::string("# HELP ") + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n';
-    text += name + labels + json(value).dump() + '\n';
-  };
-  const auto count = [&](const char* name, const char* help, int64_t value) {
-    add(name, "counter", help, static_cast<double>(value));
-  };
-  const double used = now.num_used_tokens;
-  add("sglang:num_running_reqs", "gauge", "Requests in the running batch.", now.num_running);
-  add("sglang:num_queue_reqs", "gauge", "Requests that wait.", now.num_waiting);
-  add("sglang:num_used_tokens", "gauge", "Tokens of the KV pool that requests hold.", used);
-  add("sglang:token_usage", "gauge", "The same as a part of the pool.",
-      used / model.engine->kv_pool_tokens());
-  count("sglang:num_requests_total", "Requests taken.", now.num_requests);
-  count("sglang:num_aborted_requests_total", "Requests cancelled.", now.num_aborted);
-  count("sglang:prompt_tokens_total", "Prompt tokens of all requests.", now.prompt_tokens);
-  count("sglang:generation_tokens_total", "Tokens generated.", now.generated_tokens);
-  count("sglang:cached_tokens_total", "Prompt tokens out of the prefix cache.", now.cached_tokens);
-  add("vllm:num_requests_running", "gauge", "Requests in the running batch.", now.num_running);
-  add("vllm:num_requests_waiting", "gauge", "Requests that wait.", now.num_waiting);
-  count("vllm:num_preemptions_total", "Preemptions.", now.preemptions);
-  count("vllm:prefix_cache_queries_total", "Prompt tokens of all requests.", now.prompt_tokens);
-  count("vllm:prefix_cache_hits_total", "Of these, out of the prefix cache.", now.cached_tokens);
-  count("detcheck:engine_steps_total", "Engine steps.", now.engine_steps);
-  count("detcheck:engine_step_tokens_total", "Tokens computed in them.", now.step_tokens);
-  HttpReply reply;
-  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  reply.body = text;
-  return reply;
-}
-
 }  // namespace detcheck

@@ -17,7 +17,5 @@ HttpReply Version(const ServedModel& model);  ///< GET /version, vLLM's.
 /// GET or POST /flush_cache?timeout=SECONDS: 200, or 400 where requests still run after the timeout
 /// (0 where none is given). Throws ApiError.
 HttpReply FlushCache(const ServedModel& model, const HttpRequest& http);
-/// GET /metrics: Prometheus text, by SGLang's and vLLM's names.
-HttpReply Metrics(const ServedModel& model);
 
 }  // namespace detcheck

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import time
 import unittest
 
 from serve_case import IDS, ServeCase
@@ -248,13 +249,29 @@ class Status(ServeCase):
         server.wait_for_load({"num_running_reqs": 0, "num_used_tokens": 0})
         metrics = dict(line.rsplit(" ", 1) for line in server.call("GET", "/metrics")[2].splitlines()
                        if not line.startswith("#"))
-        value = lambda name: float(metrics[name + '{model_name="synthetic:tiny"}'])
+        value = lambda name, labels="": float(metrics[f'{name}{{{labels}model_name="synthetic:tiny"}}'])
         self.assertEqual(value("sglang:num_running_reqs"), 0)
         self.assertEqual(value("sglang:num_queue_reqs"), 0)
         self.assertEqual(value("sglang:cached_tokens_total"), 32)
         self.assertEqual(value("sglang:prompt_tokens_total"), 81)
         self.assertEqual(value("sglang:generation_tokens_total"), 7)
-        self.assertEqual(value("vllm:num_preemptions_total"), 0)
+        of_vllm = lambda name: value(name, 'engine="0",')
+        self.assertEqual(of_vllm("vllm:num_requests_running"), 0)
+        self.assertEqual(of_vllm("vllm:num_preemptions_total"), 0)
+        self.assertEqual(of_vllm("vllm:prefix_cache_queries_total"), 81)
+        self.assertEqual(of_vllm("vllm:prefix_cache_hits_total"), 32)
+        self.assertEqual(of_vllm("vllm:generation_tokens_total"), 7)
+        # A prompt of one token, then 40 tokens twice, of which 32 are cached the second time.
+        self.assertEqual(of_vllm("vllm:iteration_tokens_total_count"), 7)
+        self.assertEqual(of_vllm("vllm:iteration_tokens_total_sum"), 2 + 40 + 3 + 8 + 3)
+        bucket = lambda bound: float(metrics['vllm:iteration_tokens_total_bucket{engine="0",'
+                                             f'model_name="synthetic:tiny",le="{bound}"}}'])
+        self.assertEqual([bucket(bound) for bound in ("1.0", "8.0", "16.0", "32.0", "64.0", "16384.0", "+Inf")],
+                         [4, 5, 6, 6, 7, 7, 7])
+        config = next(name for name in metrics if name.startswith("vllm:cache_config_info"))
+        for label in ('block_size="8"', 'cache_dtype="bfloat16"', 'enable_prefix_caching="True"', 'num_gpu_blocks="'):
+            self.assertIn(label, config)
+        self.assertLess(abs(float(metrics["process_start_time_seconds"]) - time.time()), 300)
 
 
 def items_and_samples(report):

@@ -71,6 +71,41 @@ TEST(EngineLoopTest, AnswersAreThoseOfABatchRunDirectly) {
   EXPECT_EQ(loop.counters().num_requests, 3);
 }
 
+TEST(EngineLoopTest, StepsAreCountedAsVllmDoes) {
+  EngineOptions options = TinyOptions();
+  options.chunked_prefill_size = 16;
+  Engine engine(options, CpuDevice());
+  EngineLoop loop(&engine);
+  const auto ask = [&] {
+    const auto group = Submit(&loop, {Wanted(Prompt(1, 40), 3)});
+    WaitUntilEnded(group.get());
+  };
+  ask();  // Three chunks, of which the first two give no token: 40 + 1, 1, 1.
+  LoopCounters now = loop.counters();
+  EXPECT_EQ(now.engine_steps, 5);
+  EXPECT_EQ(now.step_tokens, 42);
+  EXPECT_EQ(now.iteration_tokens.num_steps(), 3);
+  EXPECT_EQ(now.iteration_tokens.sum(), 43);
+  EXPECT_EQ(now.iteration_tokens.AtMost(0), 2);
+  EXPECT_EQ(now.iteration_tokens.AtMost(3), 2);
+  EXPECT_EQ(now.iteration_tokens.AtMost(4), 3);
+  ask();  // 32 of the prompt's tokens are cached: 8 + 1, 1, 1.
+  now = loop.counters();
+  EXPECT_EQ(now.iteration_tokens.num_steps(), 6);
+  EXPECT_EQ(now.iteration_tokens.sum(), 43 + 11);
+  EXPECT_EQ(now.cached_tokens, 32);
+}
+
+TEST(IterationTokensTest, BoundsBelongToTheirBuckets) {
+  IterationTokens tokens;
+  for (const int num_tokens : {1, 2, 8, 9, 16384, 16385}) tokens.Add(num_tokens);
+  EXPECT_EQ(tokens.AtMost(0), 1);
+  EXPECT_EQ(tokens.AtMost(1), 3);
+  EXPECT_EQ(tokens.AtMost(2), 4);
+  EXPECT_EQ(tokens.AtMost(12), 5);
+  EXPECT_EQ(tokens.num_steps(), 6);
+}
+
 TEST(EngineLoopTest, ScoresThePromptAsTheEngineDoes) {
   Engine engine(TinyOptions(), CpuDevice());
   const auto expected = engine.Score(Prompt(7, 40), 2);
