@@ -13,6 +13,7 @@
 #include "engine/remote/json_node.h"
 #include "engine/remote/options.h"
 #include "engine/remote/server_calls.h"
+#include "engine/remote/tokenizer_end_points.h"
 
 namespace detcheck {
 
@@ -92,6 +93,9 @@ class Adapter {
   /// none. Valid after Learn.
   virtual std::string load_path() const { return ""; }
   virtual LoadSample ReadLoad(const std::string& /*body*/) const { return {}; }
+
+  /// Its tokenizer's end points. Valid after Learn.
+  virtual TokenizerEndPoints tokenizer() const { return {}; }
 };
 
 /// "sglang", "vllm", …: what --api takes beside "auto".

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/base/error.h"
+#include "engine/remote/options.h"
 
 namespace detcheck {
 namespace {
@@ -99,6 +100,13 @@ Endpoint ParseEndpoint(std::string_view url) {
   while (base_path.ends_with('/')) base_path.remove_suffix(1);
   endpoint.base_path = base_path;
   endpoint.label = Label(endpoint);
+  return endpoint;
+}
+
+Endpoint EndpointOf(const RemoteOptions& options) {
+  Endpoint endpoint = ParseEndpoint(options.endpoint);
+  endpoint.tls = {options.ca_cert, options.insecure};
+  if (!options.api_key_env.empty()) endpoint.bearer_key = KeyFromEnvironment(options.api_key_env);
   return endpoint;
 }
 

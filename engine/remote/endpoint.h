@@ -33,6 +33,10 @@ struct Endpoint {
 /// such URL, or has a user, a query or a fragment.
 Endpoint ParseEndpoint(std::string_view url);
 
+struct RemoteOptions;
+/// The server that the options name, with its key. Throws as ParseEndpoint and KeyFromEnvironment.
+Endpoint EndpointOf(const RemoteOptions& options);
+
 /// The key in the environment variable `variable`. Throws Error(kUsage) where it is not set, empty,
 /// or has a character that no header may have.
 std::string KeyFromEnvironment(const std::string& variable);

@@ -139,6 +139,18 @@ class LlamacppAdapter : public Adapter {
     return {{num_slots_ > 0, "slots erased"}, false};
   }
 
+  TokenizerEndPoints tokenizer() const override {
+    TokenizerEndPoints points;
+    points.encode = {"/tokenize"};
+    points.constants = R"({"parse_special": true, "with_pieces": false})";
+    points.text = "content";
+    points.add_special = "add_special";
+    points.ids = "tokens";
+    points.decode = {"/detokenize"};
+    points.decoded = "content";
+    return points;
+  }
+
   std::string load_path() const override { return load_path_; }
 
   LoadSample ReadLoad(const std::string& body) const override {

@@ -116,6 +116,16 @@ class LmdeployAdapter : public Adapter {
     ReadFinish(meta->FindPath({"finish_reason", "type"}), answer);
   }
 
+  TokenizerEndPoints tokenizer() const override {
+    TokenizerEndPoints points;
+    points.encode = {"/v1/encode"};
+    points.constants = R"({"do_preprocess": false})";
+    points.text = "input";
+    points.add_special = "add_bos";
+    points.ids = "input_ids";
+    return points;
+  }
+
   std::string load_path() const override { return has_metrics_ ? "/metrics" : ""; }
 
   LoadSample ReadLoad(const std::string& body) const override {

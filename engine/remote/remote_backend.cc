@@ -30,13 +30,6 @@ constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kServerError = 500;
 
-Endpoint EndpointOf(const RemoteOptions& options) {
-  Endpoint endpoint = ParseEndpoint(options.endpoint);
-  endpoint.tls = {options.ca_cert, options.insecure};
-  if (!options.api_key_env.empty()) endpoint.bearer_key = KeyFromEnvironment(options.api_key_env);
-  return endpoint;
-}
-
 /// Distinct for every process; a name, not a draw of the plan.
 std::string NewRunId() {
   std::random_device device;

@@ -167,6 +167,18 @@ class SglangAdapter : public Adapter {
     return {{reply.Ok(), reply.error}, reply.status == kBadRequest};
   }
 
+  TokenizerEndPoints tokenizer() const override {
+    TokenizerEndPoints points;
+    points.encode = {"/v1/tokenize", "/tokenize"};
+    points.text = "prompt";
+    points.add_special = "add_special_tokens";
+    points.ids = "tokens";
+    points.decode = {"/v1/detokenize", "/detokenize"};
+    points.decode_constants = R"({"skip_special_tokens": false})";  // By default it skips them.
+    points.decoded = "text";
+    return points;
+  }
+
   std::string load_path() const override { return load_path_; }
 
   LoadSample ReadLoad(const std::string& body) const override { return ReadSglangLoad(body); }

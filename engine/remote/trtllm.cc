@@ -100,6 +100,14 @@ class TrtllmAdapter : public Adapter {
     ReadCompletionFinish(*choice, answer);
   }
 
+  TokenizerEndPoints tokenizer() const override {
+    TokenizerEndPoints points;
+    points.encode = {"/_internal/tokenize"};
+    points.text = "prompt";
+    points.ids = "tokens";
+    return points;
+  }
+
  private:
   const std::string served_model_;
   std::string model_;

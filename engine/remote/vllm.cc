@@ -162,6 +162,18 @@ class VllmAdapter : public Adapter {
   }
   bool salts() const override { return true; }
 
+  TokenizerEndPoints tokenizer() const override {
+    TokenizerEndPoints points;
+    points.encode = {"/tokenize"};
+    points.constants = points.decode_constants = Json{{"model", model_}}.dump();
+    points.text = "prompt";
+    points.add_special = "add_special_tokens";
+    points.ids = "tokens";
+    points.decode = {"/detokenize"};
+    points.decoded = "prompt";
+    return points;
+  }
+
   std::string load_path() const override { return has_metrics_ ? "/metrics" : ""; }
 
   LoadSample ReadLoad(const std::string& body) const override {
