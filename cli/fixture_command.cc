@@ -42,7 +42,9 @@ void ShowSet(const FixtureSet& set) {
   PrintResult(fmt::format(
       "origin     {}\nlicense    {}\ntokenizer  {}\nvocabulary {}\n\n", OneLine(set.origin),
       OneLine(set.license),
-      set.tokenizer_name.empty() ? "any" : set.tokenizer_name + ' ' + set.tokenizer_sha256,
+      set.tokenizer_name.empty()
+          ? "any"
+          : set.tokenizer_name + ' ' + set.tokenizer_sha256 + OneLine(set.tokenizer_server),
       set.vocab_size));
   size_t id_width = 2;
   for (const Fixture& fixture : set.fixtures) id_width = std::max(id_width, fixture.id.size());

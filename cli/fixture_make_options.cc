@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cli/number.h"
+#include "engine/base/error.h"
 
 namespace detcheck {
 namespace {
@@ -54,9 +55,10 @@ void AddFixtureMakeOptions(OptionAdder* add, FixtureMakeOptions* make) {
       "one prompt, whole",
       &make->texts);
   add->BeginGroup("Tokens");
-  add->Path("--tokenizer", "DIR|FILE", "", "a model's directory, or a tokenizer.json (needed)",
+  add->Path("--tokenizer", "DIR|FILE", "",
+            "a model's directory, or a tokenizer.json (this or\n--endpoint)",
             [=](const std::string& text) { make->tokenizer = text; });
-  add->Value("--tokenizer-name", "NAME", "its folder's", "as the set calls it",
+  add->Value("--tokenizer-name", "NAME", "its folder's, or the model's", "as the set calls it",
              [=](const std::string& text) { make->tokenizer_name = text; });
   add->Flag("--add-special-tokens", "with the special tokens that the tokenizer puts around a text",
             [=] { make->add_special_tokens = true; });
@@ -72,6 +74,17 @@ void AddFixtureMakeOptions(OptionAdder* add, FixtureMakeOptions* make) {
                           {"family", FixtureRole::kFamily}},
                          "subject", "what they are for");
   AddSampling(add, &make->defaults);
+}
+
+void CheckFixtureMakeOptions(const FixtureMakeOptions& make, const RemoteOptions& server) {
+  const bool is_local = !make.tokenizer.empty();
+  const bool is_remote = !server.endpoint.empty();
+  if (make.output.empty() || (!is_local && !is_remote)) {
+    throw Error(ErrorCode::kUsage, "fixture make: needs --output, and --tokenizer or --endpoint");
+  }
+  if (is_local && is_remote) {
+    throw Error(ErrorCode::kUsage, "fixture make: --tokenizer or --endpoint, not both");
+  }
 }
 
 }  // namespace detcheck

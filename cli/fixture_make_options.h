@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/option_adder.h"
+#include "engine/remote/options.h"
 #include "fixtures/fixture.h"
 
 namespace detcheck {
@@ -24,5 +25,8 @@ struct FixtureMakeOptions {
 
 /// Both must outlive the parsing.
 void AddFixtureMakeOptions(OptionAdder* add, FixtureMakeOptions* make);
+
+/// Throws Error(kUsage) where there is no output, or not exactly one tokenizer.
+void CheckFixtureMakeOptions(const FixtureMakeOptions& make, const RemoteOptions& server);
 
 }  // namespace detcheck

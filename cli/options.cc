@@ -250,9 +250,10 @@ class Parser {
     OptionAdder* check = Begin(fixture, "check", "whether files of fixtures are right",
                                [=, this] { Choose(Command::kFixtureCheck, "fixture check"); });
     check->Positionals("FILE", "files, or names of shipped sets", &options_->files);
-    OptionAdder* make = Begin(fixture, "make", "fixtures from text, with a tokenizer.json",
+    OptionAdder* make = Begin(fixture, "make", "fixtures from text, by a tokenizer",
                               [=, this] { Choose(Command::kFixtureMake, "fixture make"); });
     AddFixtureMakeOptions(make, &options_->fixture_make);
+    AddRemoteOptions(make, &options_->target.remote, "let the tokenizer of the server there do it");
   }
 
   void AddManifest() {
@@ -354,9 +355,8 @@ void CheckTogether(const Options& options) {
     throw Error(ErrorCode::kUsage, "--resume: needs the --report FILE of the run to go on with");
   }
   CheckRemoteOptions(options.target);
-  const FixtureMakeOptions& make = options.fixture_make;
-  if (options.command == Command::kFixtureMake && (make.tokenizer.empty() || make.output.empty())) {
-    throw Error(ErrorCode::kUsage, "fixture make: needs --tokenizer and --output");
+  if (options.command == Command::kFixtureMake) {
+    CheckFixtureMakeOptions(options.fixture_make, options.target.remote);
   }
   if (!options.save_plan.empty() && !options.dry_run) {
     throw Error(ErrorCode::kUsage, "--plan: goes with --dry-run; a report keeps its plan anyway");

@@ -44,10 +44,10 @@ std::pair<std::string, std::string> ParseDeclared(const std::string& text) {
 
 }  // namespace
 
-void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote) {
+void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string& what_for) {
   add->BeginGroup("Target: a server");
   add->Value(
-      "--endpoint", "URL", "", "test the server there instead of the embedded engine",
+      "--endpoint", "URL", "", what_for,
       [=](const std::string& text) {
         ParseEndpoint(text);
         remote->endpoint = text;

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <string>
+
 #include "cli/option_adder.h"
 #include "engine/factory.h"
 
 namespace detcheck {
 
-/// --endpoint, and what goes with it.
-void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote);
+/// --endpoint, and what goes with it; `what_for` says what becomes of the server.
+void AddRemoteOptions(
+    OptionAdder* add, RemoteOptions* remote,
+    const std::string& what_for = "test the server there instead of the embedded engine");
 
 /// Throws Error(kUsage) where options of a server and of the embedded engine are mixed, or one of a
 /// server is given without --endpoint.

@@ -10,6 +10,7 @@
 #include "engine/server/generate_api.h"
 #include "engine/server/metrics_api.h"
 #include "engine/server/status_api.h"
+#include "engine/server/tokenize_api.h"
 
 namespace detcheck {
 namespace {
@@ -37,7 +38,9 @@ const std::vector<Route>& Routes() {
        [](const Call& c) { return Completions(c.model, c.http, c.peer); }},
       {"/v1/models", {"GET"}, [](const Call& c) { return Models(c.model); }},
       {"/tokenize", {"POST"}, [](const Call& c) { return Tokenize(c.model, c.http); }},
+      {"/v1/tokenize", {"POST"}, [](const Call& c) { return Tokenize(c.model, c.http); }},
       {"/detokenize", {"POST"}, [](const Call& c) { return Detokenize(c.model, c.http); }},
+      {"/v1/detokenize", {"POST"}, [](const Call& c) { return Detokenize(c.model, c.http); }},
       {"/flush_cache", {"GET", "POST"}, [](const Call& c) { return FlushCache(c.model, c.http); }},
       {"/server_info", {"GET"}, [](const Call& c) { return ServerInfo(c.model); }},
       {"/get_server_info", {"GET"}, [](const Call& c) { return ServerInfo(c.model); }},

@@ -212,35 +212,4 @@ HttpReply Models(const ServedModel& model) {
   return reply;
 }
 
-HttpReply Tokenize(const ServedModel& model, const HttpRequest& http) {
-  const JsonBody body(http.body);
-  const JsonFields fields = body.fields();
-  RequireModel(model, fields);
-  if (!fields.Has("prompt")) throw ApiError(400, "prompt is missing");
-  const std::string text = fields.Text("prompt", "");
-  std::vector<TokenId> ids;
-  if (!text.empty()) ids = model.Encode(text, "prompt", fields.Bool("add_special_tokens", true));
-  HttpReply reply;
-  reply.body = json{
-      {"count", ids.size()},
-      {"max_model_len", model.config().context_len},
-      {"tokens", ids},
-      {"token_strs",
-       nullptr}}.dump();
-  return reply;
-}
-
-HttpReply Detokenize(const ServedModel& model, const HttpRequest& http) {
-  const JsonBody body(http.body);
-  const JsonFields fields = body.fields();
-  RequireModel(model, fields);
-  const nlohmann::json* tokens = fields.Find("tokens");
-  if (tokens == nullptr) throw ApiError(400, "tokens is missing");
-  if (!model.codec) throw ApiError(400, "tokens: the model has no tokenizer.json");
-  const auto ids = ReadTokenIds(*tokens, "tokens", model.config().vocab_size);
-  HttpReply reply;
-  reply.body = json{{"prompt", model.Decode(ids, /*skip_special=*/false)}}.dump();
-  return reply;
-}
-
 }  // namespace detcheck

@@ -12,10 +12,4 @@ HttpReply Completions(const ServedModel& model, const HttpRequest& http, const H
 /// GET /v1/models.
 HttpReply Models(const ServedModel& model);
 
-/// POST /tokenize: {prompt, add_special_tokens} to {count, max_model_len, tokens}. Throws ApiError.
-HttpReply Tokenize(const ServedModel& model, const HttpRequest& http);
-
-/// POST /detokenize: {tokens} to {prompt}. Throws ApiError.
-HttpReply Detokenize(const ServedModel& model, const HttpRequest& http);
-
 }  // namespace detcheck

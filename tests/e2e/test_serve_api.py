@@ -66,7 +66,9 @@ class Generate(ServeCase):
 
     def test_text_of_the_table_is_encoded_exactly(self):
         text = self.server.post("/detokenize", tokens=IDS)["prompt"]
-        self.assertEqual(self.server.post("/tokenize", prompt=text)["tokens"], IDS)
+        self.assertEqual(self.server.post("/v1/detokenize", tokens=IDS)["text"], text)
+        for path in ("/tokenize", "/v1/tokenize"):
+            self.assertEqual(self.server.post(path, prompt=text)["tokens"], IDS)
         self.assertEqual(self.server.generate(text=text)["output_ids"], self.server.generate()["output_ids"])
         self.assert_error(self.server.call("POST", "/generate", {"text": "Tell me"}), 400, "synthetic.*give token IDs")
 

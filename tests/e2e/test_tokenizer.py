@@ -64,7 +64,8 @@ class FixtureMake(TokenizerCase):
             [(f"some-prompts-{i + 1}", a["text"], a["ids"]) for i, a in enumerate(answers)],
         )
         sha256 = hashlib.sha256(self.tokenizer.read_bytes()).hexdigest()
-        self.assertEqual(made["tokenizer"], {"name": "tiny", "sha256": sha256})
+        expected = {"name": "tiny", "sha256": sha256, "special_tokens": False, "round_trip": True}
+        self.assertEqual(made["tokenizer"], expected)
         self.assertEqual(made["vocab_size"], 420)
         self.assertEqual((made["name"], made["origin"]), ("set", "some Prompts.jsonl"))
 
@@ -101,6 +102,7 @@ class FixtureMake(TokenizerCase):
         with_special = self.made("q.txt", "--add-special-tokens")["fixtures"][0]
         self.assertEqual(with_special["prompt_ids"], answer["with_special"])
         self.assertEqual(with_special["text"], answer["text"])
+        self.assertIs(self.made("q.txt", "--add-special-tokens")["tokenizer"]["special_tokens"], True)
 
     def test_a_text_that_does_not_come_back_is_refused(self):
         self.change_tokenizer(normalizer={"type": "NFC"})
@@ -126,7 +128,7 @@ class FixtureMake(TokenizerCase):
     def test_what_must_be_given(self):
         self.write("q.txt", "a")
         run = self.detcheck("fixture", "make", "q.txt", "--output", "set.json")
-        self.assert_refused(run, "fixture make: needs --tokenizer and --output")
+        self.assert_refused(run, "fixture make: needs --output, and --tokenizer or --endpoint")
         self.assert_refused(self.detcheck("fixture", "make"), "TEXT")
 
 

@@ -13,6 +13,7 @@
   loading        503 for so many generations
 """
 
+import mock_tokenizer
 from mock_engine import text_of
 from mock_http import Mock
 
@@ -21,7 +22,8 @@ class LlamacppMock(Mock):
     def answer(self, handler, method, path):
         if path.startswith("/slots/"):
             return self.erase(handler)
-        routes = {"/props": self.props, "/v1/models": self.models, "/slots": self.slots, "/completion": self.completion}
+        routes = {"/props": self.props, "/v1/models": self.models, "/slots": self.slots, "/completion": self.completion,
+                  "/tokenize": self.tokenize, "/detokenize": self.detokenize}
         if self.quirk("metrics"):
             routes["/metrics"] = self.metrics
         return routes.get(path, lambda h: self.fail(h, 404, "File Not Found", "not_found_error"))(handler)
@@ -39,6 +41,13 @@ class LlamacppMock(Mock):
     def models(self, handler):
         handler.send_json({"object": "list", "data": [{"id": "/home/alice-wonder/models/tiny-q4.gguf", "object": "model",
                                                        "owned_by": "llamacpp", "meta": {"n_vocab": 32000, "n_params": 1}}]})
+
+    def tokenize(self, handler):
+        body = handler.json_body()
+        handler.send_json({"tokens": mock_tokenizer.encode(body["content"], body.get("add_special", False))})
+
+    def detokenize(self, handler):
+        handler.send_json({"content": mock_tokenizer.decode(handler.json_body()["tokens"])})
 
     def slots(self, handler):
         if self.quirk("no_slots"):

@@ -5,13 +5,15 @@
   no_logprobs    without --logprobs-mode: 400 where they are asked for
 """
 
+import mock_tokenizer
 from mock_engine import text_of
 from mock_http import Mock
 
 
 class LmdeployMock(Mock):
     def answer(self, handler, method, path):
-        routes = {"/v1/models": self.models, "/metrics": self.metrics, "/generate": self.generate}
+        routes = {"/v1/models": self.models, "/metrics": self.metrics, "/generate": self.generate,
+                  "/v1/encode": self.encode}
         if self.quirk("no_metrics"):
             del routes["/metrics"]
         return routes.get(path, lambda h: h.not_found())(handler)
@@ -19,6 +21,11 @@ class LmdeployMock(Mock):
     def models(self, handler):
         handler.send_json({"object": "list", "data": [{"id": "org/tiny", "object": "model", "owned_by": "lmdeploy",
                                                        "root": "org/tiny"}]})
+
+    def encode(self, handler):
+        body = handler.json_body()
+        ids = mock_tokenizer.encode(body["input"], body.get("add_bos", True))
+        handler.send_json({"input_ids": ids, "length": len(ids)})
 
     def metrics(self, handler):
         running, waiting = self.engine.load()

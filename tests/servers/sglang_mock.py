@@ -1,9 +1,10 @@
 """SGLang's HTTP interface over the mock engine, as its http_server.py and io_struct.py have it. Quirks:
 
-  old_names      /get_server_info, /get_model_info and /get_load instead of the names of today
+  old_names      /get_server_info, /get_model_info, /get_load and /tokenize instead of the names of today
   incremental    streams of what is new (--incremental-streaming-output) instead of all so far
   no_output_ids  IDs come with the logprobs only (before 0.4)
   no_salt        cache_salt and extra_key are not known, and passed over
+  no_tokenizer   no end points that tokenize (older releases)
   no_load        neither /v1/loads nor /get_load
   adds_token     the server puts a token of its own before the prompt
   ignores_ids    the prompt is not looked at
@@ -28,6 +29,7 @@
 import json
 import time
 
+import mock_tokenizer
 from mock_engine import text_of
 from mock_http import Mock
 
@@ -45,8 +47,12 @@ class SglangMock(Mock):
             "/v1/models": self.models,
             "/flush_cache": self.flush,
             "/generate": self.generate,
+            "/tokenize" if old else "/v1/tokenize": self.tokenize,
+            "/detokenize" if old else "/v1/detokenize": self.detokenize,
             "/health": lambda h: h.send(200, ""),
         }
+        if self.quirk("no_tokenizer"):
+            del routes["/v1/tokenize"], routes["/v1/detokenize"]
         if self.quirk("no_load"):
             routes.pop("/v1/loads", None)
             routes.pop("/get_load", None)
@@ -71,6 +77,15 @@ class SglangMock(Mock):
         handler.send_json({"model_path": "/home/alice-wonder/models/tiny-llama", "is_generation": True,
                            "preferred_sampling_params": None, "weight_version": self.weight_version(),
                            "model_type": "llama", "architectures": ["LlamaForCausalLM"]})
+
+    def tokenize(self, handler):
+        body = handler.json_body()
+        ids = mock_tokenizer.encode(body["prompt"], body.get("add_special_tokens", True))
+        handler.send_json({"tokens": ids, "count": len(ids), "max_model_len": 8192})
+
+    def detokenize(self, handler):
+        body = handler.json_body()
+        handler.send_json({"text": mock_tokenizer.decode(body["tokens"], body.get("skip_special_tokens", True))})
 
     def models(self, handler):
         handler.send_json({"object": "list", "data": [{"id": "tiny-llama", "object": "model", "owned_by": "sglang",

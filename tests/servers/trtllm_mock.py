@@ -6,6 +6,7 @@ candidates are keyed by text. Quirks:
   error_after    after so many tokens an error comes in the stream, with status 200
 """
 
+import mock_tokenizer
 from mock_engine import text_of
 from mock_http import Mock
 
@@ -21,8 +22,18 @@ KNOWN = {"model", "prompt", "best_of", "echo", "frequency_penalty", "logit_bias"
 class TrtllmMock(Mock):
     def answer(self, handler, method, path):
         routes = {"/version": lambda h: h.send_json({"version": "1.2.0"}), "/v1/models": self.models,
-                  "/metrics": lambda h: h.send_json([]), "/v1/completions": self.completions}
+                  "/metrics": lambda h: h.send_json([]), "/v1/completions": self.completions,
+                  "/_internal/tokenize": self.tokenize}
         return routes.get(path, lambda h: h.not_found())(handler)
+
+    def tokenize(self, handler):
+        body = handler.json_body()
+        for name in body:
+            if name not in ("model", "prompt", "messages"):
+                return handler.send_json({"detail": [{"type": "extra_forbidden", "loc": ["body", name],
+                                                      "msg": "Extra inputs are not permitted"}]}, 422)
+        ids = mock_tokenizer.encode(body["prompt"], True)
+        handler.send_json({"count": len(ids), "tokens": ids})
 
     def models(self, handler):
         handler.send_json({"object": "list", "data": [{"id": "tiny", "object": "model", "created": 1,

@@ -15,9 +15,12 @@
   fingerprints   after so many requests the system fingerprint is another one
   extra_tokens   tokens that the counters of /metrics have beside ours, for each request
   preempted      preemptions that each request counts
+  no_tokenizer   neither /tokenize nor /detokenize
+  cleans_up      /detokenize drops blanks before punctuation (clean_up_tokenization_spaces)
   two_per_event  two tokens in an event (stream_interval)
 """
 
+import mock_tokenizer
 from mock_engine import text_of
 from mock_http import Mock
 
@@ -29,7 +32,10 @@ class VllmMock(Mock):
                 return handler.send_json({"error": "Unauthorized"}, 401)
         routes = {"/version": lambda h: h.send_json({"version": "0.27.0"}), "/v1/models": self.models,
                   "/metrics": self.metrics, "/v1/completions": self.completions,
-                  "/reset_prefix_cache": self.reset, "/server_info": self.server_info}
+                  "/reset_prefix_cache": self.reset, "/server_info": self.server_info,
+                  "/tokenize": self.tokenize, "/detokenize": self.detokenize}
+        if self.quirk("no_tokenizer"):
+            del routes["/tokenize"], routes["/detokenize"]
         if self.quirk("no_metrics"):
             del routes["/metrics"]
         if self.quirk("no_reset"):
@@ -62,6 +68,15 @@ class VllmMock(Mock):
             f'{engine.cache}",engine="0",num_gpu_blocks="4096"}} 1.0',
             "process_start_time_seconds 1.7e+09", ""])
         handler.send(200, page, "text/plain; version=0.0.4")
+
+    def tokenize(self, handler):
+        body = handler.json_body()
+        ids = mock_tokenizer.encode(body["prompt"], body.get("add_special_tokens", True))
+        handler.send_json({"count": len(ids), "max_model_len": 8192, "tokens": ids, "token_strs": None})
+
+    def detokenize(self, handler):
+        text = mock_tokenizer.decode(handler.json_body()["tokens"], clean_up=self.quirk("cleans_up"))
+        handler.send_json({"prompt": text})
 
     def reset(self, handler):
         if not self.quirk("lying_reset"):
