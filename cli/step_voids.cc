@@ -24,8 +24,7 @@ std::optional<std::string> WhyVoidItem(int item, const PlannedItem& planned,
 
 bool WasCutOff(const PlannedItem& planned, const Completion& completion) {
   if (completion.finish_reason != FinishReason::kAbort) return false;
-  return !planned.abort_after_tokens ||
-         static_cast<int>(completion.token_ids.size()) < *planned.abort_after_tokens;
+  return !planned.abort_after_tokens || NumTokens(completion) < *planned.abort_after_tokens;
 }
 
 std::optional<std::string> WhyVoid(const Step& step, const StepRecord& record) {

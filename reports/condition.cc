@@ -271,6 +271,7 @@ Condition DescribePosition(const std::vector<Divergence>& divergences, int promp
   int num_answers = 0;
   for (const Divergence& divergence : divergences) {
     if (!divergence.breaks_criterion) continue;
+    if (divergence.text_offset) return {};  // Positions are counted in tokens.
     ++num_answers;
     if (divergence.index) {
       tokens.insert(*divergence.index);

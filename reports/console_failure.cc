@@ -54,16 +54,26 @@ std::pair<std::string, std::string> TextsAtDivergence(const Completion& expected
   return {Excerpt(*expected.text, common), Excerpt(*actual.text, common)};
 }
 
+std::string NoMore(const char* what, const Completion& answer) {
+  return fmt::format("no more {} ({})", what,
+                     answer.finish_reason == FinishReason::kStop ? "stop" : "length");
+}
+
 std::string TokenInWords(const std::optional<TokenId>& token, const Completion& answer) {
-  if (token) return fmt::format("token {}", *token);
-  return answer.finish_reason == FinishReason::kStop ? "no more tokens (stop)"
-                                                     : "no more tokens (length)";
+  return token ? fmt::format("token {}", *token) : NoMore("tokens", answer);
+}
+
+std::string TextInWords(int offset, const Completion& answer) {
+  return offset < std::ssize(answer.text.value_or("")) ? "text" : NoMore("text", answer);
 }
 
 // "token 4, logprob -0.5", with every digit that tells doubles apart.
 std::string LogprobInWords(const Completion& answer, int index) {
   const double logprob = answer.logprobs[index].logprob;
-  return fmt::format("token {}, logprob {:.17g}", answer.token_ids[index], logprob);
+  const std::string token = answer.token_bytes.empty()
+                                ? fmt::format("{}", answer.token_ids[index])
+                                : '"' + Printable(answer.token_bytes[index]) + '"';
+  return fmt::format("token {}, logprob {:.17g}", token, logprob);
 }
 
 std::string SidesInWords(const Report& report, const Divergence& divergence) {
@@ -73,7 +83,11 @@ std::string SidesInWords(const Report& report, const Divergence& divergence) {
   std::string said;
   std::string heard;
   std::string place;
-  if (divergence.index) {
+  if (divergence.text_offset) {
+    place = fmt::format(" at byte {} of the text", *divergence.text_offset);
+    said = TextInWords(*divergence.text_offset, expected);
+    heard = TextInWords(*divergence.text_offset, actual);
+  } else if (divergence.index) {
     place = fmt::format(" at output position {} (absolute {})", *divergence.index,
                         divergence.absolute_position.value_or(0));
     said = TokenInWords(divergence.expected_token, expected);
@@ -104,7 +118,7 @@ std::string SizesInWords(const Divergence& divergence) {
     words += fmt::format("{}largest logprob difference {:.6g}", words.empty() ? "" : "; ",
                          *divergence.max_logprob_difference);
   }
-  if (divergence.first_logprob_index && divergence.index) {
+  if (divergence.first_logprob_index && (divergence.index || divergence.text_offset)) {
     words += fmt::format("{}first at output position {}", words.empty() ? "logprobs differ " : ", ",
                          *divergence.first_logprob_index);
   }
@@ -152,7 +166,10 @@ std::string SummaryOfFailure(const RequestJudgement& request) {
   std::string text;
   if (const Divergence* divergence = Shown(request)) {
     const auto& position = divergence->index ? divergence->index : divergence->first_logprob_index;
-    if (position) text = fmt::format("first divergence at output position {} ", *position);
+    if (divergence->text_offset) {
+      text = fmt::format("first divergence at byte {} of the text ", *divergence->text_offset);
+    } else if (position)
+      text = fmt::format("first divergence at output position {} ", *position);
   }
   if (request.cause == Cause::kNone) return "(all texts invalid alike)";
   text += fmt::format("({}", ToString(request.cause));

@@ -104,6 +104,7 @@ std::string CountsOf(const RequestJudgement& request) {
   if (request.traced_samples > 0) {
     counts += fmt::format(", Unique logprob traces: {}", request.unique_traces);
   }
+  if (request.identity == TokenIdentity::kText) counts += ", compared by text";
   if (request.validity) {
     const ValidityCounts& validity = *request.validity;
     counts += fmt::format(", Valid texts: {} of {}", validity.num_valid,

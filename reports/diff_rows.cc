@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstdint>
 #include <iterator>
 #include <set>
 
@@ -14,25 +11,10 @@
 namespace detcheck {
 namespace {
 
-void Update(uint64_t value, Sha256* sha256) {
-  std::array<char, 8> bytes{};
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
-  sha256->Update({bytes.data(), bytes.size()});
-}
-
-std::string OutputDigest(const Completion& answer) {
+std::string OutputDigest(const Completion& answer, const std::string& output) {
   Sha256 sha256;
-  Update(static_cast<uint64_t>(answer.finish_reason), &sha256);
-  for (const TokenId id : answer.token_ids) Update(static_cast<uint64_t>(id), &sha256);
-  return sha256.HexDigest();
-}
-
-std::string TraceDigest(const Completion& answer) {
-  Sha256 sha256;
-  for (size_t i = 0; i < answer.token_ids.size(); ++i) {
-    Update(static_cast<uint64_t>(answer.token_ids[i]), &sha256);
-    Update(std::bit_cast<uint64_t>(answer.logprobs[i].logprob), &sha256);
-  }
+  sha256.Update(answer.finish_reason == FinishReason::kStop ? "s" : "l");
+  sha256.Update(output);
   return sha256.HexDigest();
 }
 
@@ -61,12 +43,19 @@ RowAnswers::RowAnswers(const Report& report, const ReportRow& row, const Request
     : report_(&report), row_(&row) {
   if (samples == nullptr) return;
   std::set<std::string> outputs;
+  std::set<std::string> texts;
   std::set<std::string> traces;
+  identity_ = IdentityOf(samples->samples);
   for (const Sample& sample : samples->samples) {
     if (sample.IsPrefix()) continue;
-    outputs.insert(OutputDigest(*sample.answer));
-    if (sample.HasTrace()) traces.insert(TraceDigest(*sample.answer));
+    const Completion& answer = *sample.answer;
+    const auto output = OutputBytes(answer, identity_);
+    if (output) outputs.insert(OutputDigest(answer, *output));
+    if (answer.text) texts.insert(OutputDigest(answer, *answer.text));
+    const auto trace = TraceBytes(answer, identity_);
+    if (trace) traces.insert(Sha256Hex(*trace));
   }
+  texts_.assign(texts.begin(), texts.end());
   outputs_.assign(outputs.begin(), outputs.end());
   traces_.assign(traces.begin(), traces.end());
 }
@@ -91,16 +80,22 @@ std::vector<std::string> ChangesInWords(const RowAnswers& a, const RowAnswers& b
     lines.push_back(fmt::format("verdict: {} -> {}", ToString(before.judged->verdict),
                                 ToString(after.judged->verdict)));
   }
-  if (before.reference && after.reference) {
+  const bool same_identity = a.identity() == b.identity();
+  const std::vector<std::string>& outputs_a = same_identity ? a.outputs() : a.texts();
+  const std::vector<std::string>& outputs_b = same_identity ? b.outputs() : b.texts();
+  if (!same_identity) {
+    lines.emplace_back(outputs_a.empty() || outputs_b.empty()
+                           ? "token IDs in one, text alone in the other: nothing to compare by"
+                           : "token IDs in one alone: compared by text");
+  } else if (before.reference && after.reference) {
     const std::string words =
         DifferenceInWords(a.report(), *before.reference, *after.reference, true);
     if (!words.empty()) lines.push_back("reference: " + words);
   } else if (before.reference || after.reference) {
     lines.push_back(before.reference ? "reference: gone" : "reference: new");
   }
-  if (a.outputs() != b.outputs()) {
-    lines.push_back(SetsInWords("samples", a.outputs(), b.outputs()));
-  }
+  if (outputs_a != outputs_b) lines.push_back(SetsInWords("samples", outputs_a, outputs_b));
+  if (!same_identity) return lines;
   if (!a.traces().empty() && !b.traces().empty() && a.traces() != b.traces()) {
     lines.push_back(SetsInWords("logprob traces", a.traces(), b.traces()));
   } else if (a.traces().empty() != b.traces().empty()) {

@@ -7,6 +7,7 @@
 
 #include "reports/diff.h"
 #include "reports/gate_rows.h"
+#include "reports/token_identity.h"
 
 namespace detcheck {
 
@@ -17,14 +18,18 @@ class RowAnswers {
 
   const ReportRow& row() const { return *row_; }
   const Report& report() const { return *report_; }
-  /// Digests of the distinct outputs and traces, sorted.
+  TokenIdentity identity() const { return identity_; }
+  /// Digests of the distinct outputs, texts and traces, sorted.
   const std::vector<std::string>& outputs() const { return outputs_; }
+  const std::vector<std::string>& texts() const { return texts_; }
   const std::vector<std::string>& traces() const { return traces_; }
 
  private:
   const Report* report_;
   const ReportRow* row_;
+  TokenIdentity identity_ = TokenIdentity::kIds;
   std::vector<std::string> outputs_;
+  std::vector<std::string> texts_;
   std::vector<std::string> traces_;
 };
 

@@ -5,23 +5,27 @@
 #include <cmath>
 #include <cstdint>
 
+#include "reports/token_identity.h"
+
 namespace detcheck {
 namespace {
 
 // Nats; a larger difference at the first position is hardly rounding.
 constexpr double kSuspectDifference = 1.0;
 
-int NumTokens(const Sample& sample) {
+int NumIds(const Sample& sample) {
   return static_cast<int>(sample.answer->token_ids.size());
 }
 
-std::optional<int> FirstTokenDifference(const Sample& a, const Sample& b) {
-  const std::vector<TokenId>& ids_a = a.answer->token_ids;
-  const std::vector<TokenId>& ids_b = b.answer->token_ids;
-  const auto [it_a, it_b] = std::mismatch(ids_a.begin(), ids_a.end(), ids_b.begin(), ids_b.end());
-  const int common = static_cast<int>(it_a - ids_a.begin());
-  const bool a_ended = it_a == ids_a.end();
-  const bool b_ended = it_b == ids_b.end();
+// Where the token IDs or texts of the two first differ.
+template <typename Output>
+std::optional<int> FirstDifference(const Sample& a, const Output& output_a, const Sample& b,
+                                   const Output& output_b) {
+  const auto [it_a, it_b] =
+      std::mismatch(output_a.begin(), output_a.end(), output_b.begin(), output_b.end());
+  const int common = static_cast<int>(it_a - output_a.begin());
+  const bool a_ended = it_a == output_a.end();
+  const bool b_ended = it_b == output_b.end();
   if (!a_ended && !b_ended) return common;
   // One begins the other. An aborted answer might have gone on.
   if ((a_ended && a.IsPrefix()) || (b_ended && b.IsPrefix())) return std::nullopt;
@@ -32,7 +36,7 @@ std::optional<int> FirstTokenDifference(const Sample& a, const Sample& b) {
 }
 
 std::optional<TokenId> TokenAt(const Sample& sample, int position) {
-  if (position >= NumTokens(sample)) return std::nullopt;
+  if (position >= NumIds(sample)) return std::nullopt;
   return sample.answer->token_ids[position];
 }
 
@@ -77,26 +81,46 @@ class PositionComparison {
   std::optional<double> largest_;
 };
 
+// Where the next logprob of equal tokens differs by `difference`.
+void NoteLogprobs(int position, bool differs, std::optional<double> difference,
+                  Divergence* divergence) {
+  if (differs && !divergence->first_logprob_index) {
+    divergence->first_logprob_index = position;
+    divergence->suspected_state = difference.value_or(0.0) > kSuspectDifference;
+  }
+  if (difference) {
+    divergence->max_logprob_difference =
+        std::max(divergence->max_logprob_difference.value_or(0.0), *difference);
+  }
+}
+
+// Without token IDs: of the tokens whose bytes are equal, up to the first that differs.
+void CompareLogprobsByText(const Completion& expected, const Completion& actual,
+                           Divergence* divergence) {
+  const size_t common = std::min({expected.token_bytes.size(), actual.token_bytes.size(),
+                                  expected.logprobs.size(), actual.logprobs.size()});
+  for (size_t i = 0; i < common && expected.token_bytes[i] == actual.token_bytes[i]; ++i) {
+    const double a = expected.logprobs[i].logprob;
+    const double b = actual.logprobs[i].logprob;
+    const double difference = std::fabs(a - b);
+    NoteLogprobs(static_cast<int>(i), !SameBits(a, b),
+                 std::isfinite(difference) ? std::optional(difference) : std::nullopt, divergence);
+  }
+}
+
 void CompareLogprobs(const Sample& expected, const Sample& actual, Divergence* divergence) {
   if (!expected.HasTrace() || !actual.HasTrace()) return;
-  const int common = std::min(NumTokens(expected), NumTokens(actual));
+  const int common = std::min(NumIds(expected), NumIds(actual));
   // The token at the divergence was still chosen after equal tokens.
   const int end = divergence->index ? std::min(common, *divergence->index + 1) : common;
   for (int i = 0; i < end; ++i) {
     const PositionComparison position(*expected.answer, *actual.answer, i);
-    if (position.differs() && !divergence->first_logprob_index) {
-      divergence->first_logprob_index = i;
-      divergence->suspected_state = position.largest().value_or(0.0) > kSuspectDifference;
-    }
-    if (position.largest()) {
-      divergence->max_logprob_difference =
-          std::max(divergence->max_logprob_difference.value_or(0.0), *position.largest());
-    }
+    NoteLogprobs(i, position.differs(), position.largest(), divergence);
   }
 }
 
 std::optional<double> GapAt(const Sample& sample, int position) {
-  if (!sample.HasTrace() || position >= NumTokens(sample)) return std::nullopt;
+  if (!sample.HasTrace() || position >= NumIds(sample)) return std::nullopt;
   const std::vector<TokenCandidate>& top = sample.answer->logprobs[position].top;
   if (top.size() < 2) return std::nullopt;
   const double gap = top[0].logprob - top[1].logprob;
@@ -125,7 +149,16 @@ Divergence Compare(const Sample& expected, const Sample& actual, int prompt_len)
   divergence.expected = expected.ref;
   divergence.actual = actual.ref;
   divergence.by_control = expected.IsControl() && actual.IsControl();
-  divergence.index = FirstTokenDifference(expected, actual);
+  if (IdentityOf(*expected.answer, *actual.answer) == TokenIdentity::kText) {
+    if (expected.answer->text && actual.answer->text) {
+      divergence.text_offset =
+          FirstDifference(expected, *expected.answer->text, actual, *actual.answer->text);
+    }
+    CompareLogprobsByText(*expected.answer, *actual.answer, &divergence);
+    return divergence;
+  }
+  divergence.index =
+      FirstDifference(expected, expected.answer->token_ids, actual, actual.answer->token_ids);
   CompareLogprobs(expected, actual, &divergence);
   if (!divergence.index) return divergence;
   divergence.absolute_position = prompt_len + *divergence.index;

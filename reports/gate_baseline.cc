@@ -10,6 +10,7 @@
 
 #include "reports/console_words.h"
 #include "reports/gate_rows.h"
+#include "reports/token_identity.h"
 #include "reports/uniqueness.h"
 
 namespace detcheck {
@@ -125,6 +126,9 @@ GateCase CaseOf(const Report& report, const ReportRow& row, const Baseline& base
     return Inconclusive("the baseline's own row did not pass");
   }
   if (!row.reference) return Inconclusive("there is no reference to hold against the baseline");
+  if (!AreComparable(*golden->reference->answer, *row.reference->answer)) {
+    return Inconclusive("one has token IDs and the other text alone: nothing to compare by");
+  }
   GateCase one;
   one.message = Difference(report, baseline.report(), *golden->reference, *row.reference);
   if (one.message.empty()) return one;

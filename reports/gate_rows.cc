@@ -70,11 +70,14 @@ std::string DifferenceInWords(const Report& expected_report, const Sample& expec
                               const Sample& actual, bool with_logprobs) {
   const PlannedRequest& request = expected_report.plan.requests[expected.item->request];
   const Divergence divergence = Compare(expected, actual, PromptLen(request));
-  if (divergence.index) {
+  if (divergence.index || divergence.text_offset) {
     std::string words =
-        fmt::format("tokens differ, first at output position {} (absolute {}): {}, not {}",
-                    *divergence.index, divergence.absolute_position.value_or(0),
-                    TokenInWords(divergence.actual_token), TokenInWords(divergence.expected_token));
+        divergence.text_offset
+            ? fmt::format("texts differ, first at byte {}", *divergence.text_offset)
+            : fmt::format("tokens differ, first at output position {} (absolute {}): {}, not {}",
+                          *divergence.index, divergence.absolute_position.value_or(0),
+                          TokenInWords(divergence.actual_token),
+                          TokenInWords(divergence.expected_token));
     if (divergence.first_logprob_index) {
       words += fmt::format("; logprobs first at {}", *divergence.first_logprob_index);
     }

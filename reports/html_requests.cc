@@ -38,7 +38,7 @@ void AppendLabelled(std::string_view lines, HtmlText* html) {
 
 std::string_view KindOf(const HtmlVariant& variant) {
   if (!variant.divergence) return "same";
-  if (variant.divergence->index) return "token";
+  if (variant.divergence->index || variant.divergence->text_offset) return "token";
   return variant.divergence->first_logprob_index ? "logprob" : "same";
 }
 
@@ -83,7 +83,10 @@ void AppendVariantRow(const Report& report, const HtmlCell& cell, const HtmlVari
     html->Element("td", {{"data-label", label}}, text);
   };
   cell_of("Samples", fmt::format("{}", variant.samples.size()));
-  cell_of("Tokens differ from", divergence ? PositionInWords(divergence->index) : "reference");
+  const bool by_text = cell.judgement->identity == TokenIdentity::kText;
+  const auto place_of = [&](const Divergence& d) { return by_text ? d.text_offset : d.index; };
+  cell_of(by_text ? "Texts differ from" : "Tokens differ from",
+          divergence ? PositionInWords(place_of(*divergence)) : "reference");
   cell_of("Logprobs differ from",
           variant.trace < 0
               ? "no logprobs"
@@ -99,8 +102,10 @@ void AppendVariants(const Report& report, const HtmlCell& cell, HtmlText* html) 
   html->Element("caption", "Distinct answers");
   html->Open("thead");
   html->Open("tr");
-  for (const char* column : {"Answer", "Samples", "Tokens differ from position",
-                             "Logprobs differ from position", "Cause", "First of them"}) {
+  const bool by_text = cell.judgement->identity == TokenIdentity::kText;
+  for (const char* column :
+       {"Answer", "Samples", by_text ? "Texts differ from byte" : "Tokens differ from position",
+        "Logprobs differ from position", "Cause", "First of them"}) {
     html->Element("th", {{"scope", "col"}}, column);
   }
   html->Close("tr");
@@ -190,8 +195,10 @@ class ModeSection {
     html_.Close("summary");
     AppendWhy(request);
     if (found != cells_.end()) {
-      html_.Element(
-          "div", {{"class", "picture"}, {"data-cell", fmt::format("{}", found->second.first)}}, "");
+      if (request.identity == TokenIdentity::kIds) {  // The picture's columns are tokens.
+        const std::string number = fmt::format("{}", found->second.first);
+        html_.Element("div", {{"class", "picture"}, {"data-cell", number}}, "");
+      }
       AppendVariants(report_, *found->second.second, &html_);
     }
     html_.Close("details");

@@ -95,7 +95,18 @@ void NoteValidity(const std::string& criterion, ModeJudgement* judgement) {
 }
 
 void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
+bool IsByText(const std::vector<RequestJudgement>& requests) {
+  return std::any_of(requests.begin(), requests.end(), [](const RequestJudgement& request) {
+    return request.identity == TokenIdentity::kText;
+  });
+}
+
   if (IsOfSingleTexts(criterion.kind)) return NoteValidity(ToString(criterion), judgement);
+  if (IsByText(judgement->requests)) {
+    judgement->notes.emplace_back(
+        "compared by text, as the target gives no token IDs: different tokens of equal text are "
+        "not told apart");
+  }
   if (criterion.kind != CriterionKind::kBitwise) return;
   int num_samples = 0;
   int num_traced = 0;
@@ -105,10 +116,12 @@ void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
   }
   if (num_samples == 0) return;
   judgement->notes.push_back(
+  const bool by_text = IsByText(judgement->requests);
       num_traced == 0
-          ? "criterion bitwise, resolved to token_ids: the target gave no logprobs"
-          : fmt::format("criterion bitwise: logprobs of {} of {} samples, tokens of all",
-                        num_traced, num_samples));
+          ? fmt::format("criterion bitwise, resolved to {}: the target gave no logprobs",
+                        by_text ? "text" : "token_ids")
+          : fmt::format("criterion bitwise: logprobs of {} of {} samples, {} of all", num_traced,
+                        num_samples, by_text ? "texts" : "tokens"));
 }
 
 ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,

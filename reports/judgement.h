@@ -58,6 +58,12 @@ enum class NearTie { kZero, kEighth, kTenths, kNone };
 
 std::string ToString(NearTie near_tie);
 
+/// What the answers to a request are told apart by.
+enum class TokenIdentity {
+  kIds,   ///< Token IDs. Where some answers have them and others do not, they decide.
+  kText,  ///< The text's bytes, as no answer has IDs. Tokens of equal text are not told apart.
+};
+
 /// A sample's place in the transcript.
 struct SampleRef {
   int record = 0;  ///< Index into Transcript::records.
@@ -72,13 +78,16 @@ struct Divergence {
   int num_samples = 0;           ///< Samples that answered as `actual` did.
   bool breaks_criterion = true;  ///< Counts against the declared criterion; else only shown.
   /// First output position whose tokens differ; the shorter length where one is a prefix of the
-  /// other, or where only the finish reasons differ; absent where the answers are equal. An answer
-  /// that was aborted is not different for being short.
+  /// other, or where only the finish reasons differ; absent where the answers are equal, or have no
+  /// token IDs. An answer that was aborted is not different for being short.
   std::optional<int> index;
+  /// Likewise the first byte at which the texts differ, where there are no token IDs to compare.
+  std::optional<int> text_offset;
   std::optional<int> absolute_position;  ///< prompt length + index.
   /// First output position, up to `index`, at which a logprob that both tell (of the chosen token
   /// or of a candidate) differs in bits, or one tells a candidate that the other's list leaves out
-  /// though it has less probable ones.
+  /// though it has less probable ones. Without token IDs: place in the list of logprobs, up to the
+  /// first token whose bytes differ.
   std::optional<int> first_logprob_index;
   std::optional<TokenId> expected_token;  ///< At `index`; absent where the answer had ended.
   std::optional<TokenId> actual_token;
@@ -119,11 +128,13 @@ struct ValidityCounts {
 
 /// Judgement of one planned request in one mode. Samples are all its answers in all attempts of all
 /// steps but preparations; answers that ended in an error, and aborted ones without a token, are
-/// not samples. A trace is the sequence of (token ID, bits of the chosen token's logprob).
+/// not samples. A trace is the sequence of (token ID, bits of the chosen token's logprob), with the
+/// token's bytes in place of its ID where the target gives none.
 struct RequestJudgement {
   Mode mode = Mode::kSingle;
   int request = 0;  ///< Index into Plan::requests.
   bool subject = true;
+  TokenIdentity identity = TokenIdentity::kIds;
   int total_samples = 0;
   int unique_samples = 0;
   std::vector<int> sample_counts;  ///< Of each distinct output, in order of first appearance.

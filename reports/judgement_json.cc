@@ -65,6 +65,7 @@ void WriteDivergence(const Divergence& divergence, JsonText* json) {
   if (divergence.near_tie) json->Field("near_tie", WordOf(kNearTieWords, *divergence.near_tie));
   json->Field("num_samples", divergence.num_samples);
   if (divergence.suspected_state) json->Field("suspected_state", true);
+  json->Field("text_offset", divergence.text_offset);
   json->EndObject();
 }
 
@@ -113,6 +114,9 @@ void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* j
   json->Key("sample_counts");
   json->Ints(request.sample_counts);
   json->Field("subject", request.subject);
+  if (request.identity != TokenIdentity::kIds) {
+    json->Field("token_identity", WordOf(kTokenIdentityWords, request.identity));
+  }
   json->Field("total_samples", request.total_samples);
   json->Key("trace_counts");
   json->Ints(request.trace_counts);
@@ -209,19 +213,22 @@ class JudgementReader {
   }
 
   RequestJudgement ReadRequest(const JsonValue& value) const {
-    value.CheckFields({"cause",          "condition",     "condition_kind",
-                       "divergences",    "earliest",      "id",
-                       "prefill",        "reasons",       "reference",
-                       "request",        "sample_counts", "subject",
-                       "total_samples",  "trace_counts",  "traced_samples",
-                       "unique_samples", "unique_texts",  "unique_traces",
-                       "validity",       "verdict"});
+    value.CheckFields({"cause",          "condition",      "condition_kind",
+                       "divergences",    "earliest",       "id",
+                       "prefill",        "reasons",        "reference",
+                       "request",        "sample_counts",  "subject",
+                       "token_identity", "total_samples",  "trace_counts",
+                       "traced_samples", "unique_samples", "unique_texts",
+                       "unique_traces",  "validity",       "verdict"});
     RequestJudgement request;
     request.request = value.At("request").Int(0, static_cast<int>(plan_.requests.size()) - 1);
     if (value.At("id").String() != plan_.requests[request.request].id) {
       value.At("id").Fail("is not the plan's name of that request");
     }
     request.subject = value.At("subject").Bool();
+    if (const auto identity = value.Find("token_identity")) {
+      request.identity = identity->Word(kTokenIdentityWords);
+    }
     request.total_samples = value.At("total_samples").Int(0, kMaxInt);
     request.unique_samples = value.At("unique_samples").Int(0, kMaxInt);
     request.sample_counts = value.At("sample_counts").Ints(0, kMaxInt);
@@ -269,13 +276,14 @@ class JudgementReader {
     value.CheckFields({"absolute_position", "actual", "actual_token", "breaks_criterion",
                        "by_control", "cause", "expected", "expected_token", "first_logprob_index",
                        "gap", "index", "max_logprob_difference", "near_tie", "num_samples",
-                       "suspected_state"});
+                       "suspected_state", "text_offset"});
     Divergence divergence;
     divergence.expected = ReadRef(value.At("expected"));
     divergence.actual = ReadRef(value.At("actual"));
     divergence.num_samples = value.At("num_samples").Int(0, kMaxInt);
     divergence.breaks_criterion = value.At("breaks_criterion").Bool();
     divergence.index = OptionalIntOf(value, "index");
+    divergence.text_offset = OptionalIntOf(value, "text_offset");
     divergence.absolute_position = OptionalIntOf(value, "absolute_position");
     divergence.first_logprob_index = OptionalIntOf(value, "first_logprob_index");
     divergence.expected_token = OptionalToken(value, "expected_token");

@@ -39,4 +39,10 @@ inline constexpr std::pair<ConditionKind, std::string_view> kConditionWordList[]
 };
 inline constexpr WordTable<ConditionKind> kConditionWords = kConditionWordList;
 
+inline constexpr std::pair<TokenIdentity, std::string_view> kTokenIdentityWordList[] = {
+    {TokenIdentity::kIds, "ids"},
+    {TokenIdentity::kText, "text"},
+};
+inline constexpr WordTable<TokenIdentity> kTokenIdentityWords = kTokenIdentityWordList;
+
 }  // namespace detcheck

@@ -35,16 +35,21 @@ constexpr std::pair<std::string_view, bool Capabilities::*> kCapabilities[] = {
     {"seed", &Capabilities::seed},
     {"stream", &Capabilities::stream},
     {"text", &Capabilities::text},
+    {"text_in", &Capabilities::text_in},
     {"top_ids", &Capabilities::top_ids},
 };
+// Came later than the others: reports without it are read, and it is written where it is true.
+constexpr std::string_view kTextIn = "text_in";
 
 Capabilities ReadCapabilities(const JsonValue& value) {
   value.CheckFields({"abort", "batch_witness", "cache_bypass", "cached_tokens",
                      "engine_step_release", "flush", "ids_in", "ids_out", "ignore_eos", "logprobs",
                      "prefix_cache", "prompt_logprobs", "restart", "seed", "stream", "text",
-                     "top_ids"});
+                     "text_in", "top_ids"});
   Capabilities capabilities;
-  for (const auto& [name, bit] : kCapabilities) capabilities.*bit = value.At(name).Bool();
+  for (const auto& [name, bit] : kCapabilities) {
+    if (name != kTextIn || value.Find(name)) capabilities.*bit = value.At(name).Bool();
+  }
   return capabilities;
 }
 
@@ -76,7 +81,9 @@ void WriteFacts(const TargetFacts& facts, JsonText* json) {
   json->BeginObject();
   json->Key("capabilities");
   json->BeginObject();
-  for (const auto& [name, bit] : kCapabilities) json->Field(name, facts.capabilities.*bit);
+  for (const auto& [name, bit] : kCapabilities) {
+    if (name != kTextIn || facts.capabilities.text_in) json->Field(name, facts.capabilities.*bit);
+  }
   json->EndObject();
   json->Field("chunk_size", facts.chunk_size);
   json->Field("context_len", facts.context_len);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reports/token_identity.h"
 #include "reports/validity.h"
 
 namespace detcheck {
@@ -9,7 +10,13 @@ namespace detcheck {
 std::optional<std::string> LacksPower(const RequestSamples& samples, CriterionKind criterion,
                                       const TextFindings& texts) {
   const auto& all = samples.samples;
-  auto num_compared = std::ssize(all);
+  const TokenIdentity identity = IdentityOf(all);
+  auto num_compared = std::count_if(all.begin(), all.end(), [&](const Sample& sample) {
+    return OutputBytes(*sample.answer, identity).has_value();
+  });
+  if (criterion == CriterionKind::kTokenIds && identity == TokenIdentity::kText) {
+    return "the criterion is token_ids, and the target gave none";
+  }
   if (criterion == CriterionKind::kText || IsOfSingleTexts(criterion)) {
     num_compared = std::count_if(all.begin(), all.end(), [](const Sample& sample) {
       return sample.answer->text && !sample.IsPrefix();

@@ -16,6 +16,14 @@ EngineStepSpan::Row ReadRow(const JsonValue& value) {
   return {value[0].Int(0, kMaxInt), value[1].Int(0, kMaxInt), value[2].Bool()};
 }
 
+void WriteTextValue(std::string_view text, JsonText* json) {
+  if (IsUtf8(text)) return json->String(text);
+  json->BeginObject();
+  json->Key("base64");
+  json->Plain(Base64(text));
+  json->EndObject();
+}
+
 }  // namespace
 
 void WriteWitness(const Witness& witness, JsonText* json) {
@@ -95,15 +103,8 @@ CompletionTimes ReadTimes(const JsonValue& value) {
 }
 
 void WriteText(std::string_view name, std::string_view text, JsonText* json) {
-  if (IsUtf8(text)) {
-    json->Field(name, text);
-    return;
-  }
   json->Key(name);
-  json->BeginObject();
-  json->Key("base64");
-  json->Plain(Base64(text));
-  json->EndObject();
+  WriteTextValue(text, json);
 }
 
 std::string ReadText(const JsonValue& value) {
@@ -113,6 +114,19 @@ std::string ReadText(const JsonValue& value) {
   std::optional<std::string> text = FromBase64(base64.String());
   if (!text) base64.Fail("is not base64");
   return *std::move(text);
+}
+
+void WriteTextList(std::string_view name, const std::vector<std::string>& texts, JsonText* json) {
+  json->Key(name);
+  json->BeginArray();
+  for (const std::string& text : texts) WriteTextValue(text, json);
+  json->EndArray();
+}
+
+std::vector<std::string> ReadTextList(const JsonValue& value) {
+  std::vector<std::string> texts;
+  for (const JsonValue& text : value.Items()) texts.push_back(ReadText(text));
+  return texts;
 }
 
 std::optional<int> OptionalIntOf(const JsonValue& value, std::string_view field) {

@@ -56,6 +56,10 @@ CompletionTimes ReadTimes(const JsonValue& value);
 void WriteText(std::string_view name, std::string_view text, JsonText* json);
 std::string ReadText(const JsonValue& value);
 
+/// A list of such texts.
+void WriteTextList(std::string_view name, const std::vector<std::string>& texts, JsonText* json);
+std::vector<std::string> ReadTextList(const JsonValue& value);
+
 /// Fields that may be absent.
 std::optional<int> OptionalIntOf(const JsonValue& value, std::string_view field);
 std::optional<std::string> OptionalTextOf(const JsonValue& value, std::string_view field);

@@ -103,6 +103,7 @@ class TranscriptWriting {
 
   void WriteSample(const Completion& completion, JsonText* json) {
     json->BeginObject();
+    json->Field("completion_tokens", completion.completion_tokens);
     if (!completion.error.empty()) WriteText("error", completion.error, json);
     json->Field("finish", WordOf(kFinishReasonWords, completion.finish_reason));
     if (!completion.logprobs.empty()) json->Field("logprobs", AddLogprobs(completion.logprobs));
@@ -125,6 +126,8 @@ class TranscriptWriting {
     text.Key("ids");
     text.Ints(completion.token_ids);
     if (completion.text) WriteText("text", *completion.text, &text);
+    if (!completion.token_bytes.empty())
+      WriteTextList("token_bytes", completion.token_bytes, &text);
     const auto finding = completion.text ? texts_.find(*completion.text) : texts_.end();
     if (finding != texts_.end()) WriteFinding(finding->second, &text);
     text.EndObject();
@@ -186,8 +189,8 @@ ReportContent::ReportContent(const Report& report)
 
 const std::vector<std::string_view>& ReportContent::Names() {
   static const std::vector<std::string_view> kNames = {
-      "facts",    "harness", "judgement", "logprobs", "outputs",   "plan",
-      "protocol", "schema",  "scope",     "subject",  "support",   "transcript"};
+      "facts",    "harness", "judgement", "logprobs", "outputs", "plan",
+      "protocol", "schema",  "scope",     "subject",  "support", "transcript"};
   return kNames;
 }
 

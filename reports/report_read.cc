@@ -41,6 +41,7 @@ RunFacts ReadRun(const JsonValue& value) {
 struct Output {
   std::vector<TokenId> ids;
   std::optional<std::string> text;
+  std::vector<std::string> token_bytes;
 };
 
 // Reads the records with what their samples share.
@@ -48,8 +49,10 @@ class TranscriptReading {
  public:
   TranscriptReading(const JsonValue& report, const Plan& plan) : plan_(plan) {
     for (const JsonValue& value : report.At("outputs").Items()) {
-      value.CheckFields({"ids", "text", "validity", "why"});
-      outputs_.push_back({value.At("ids").Ints(kMinInt, kMaxInt), OptionalTextOf(value, "text")});
+      value.CheckFields({"ids", "text", "token_bytes", "validity", "why"});
+      const auto bytes = value.Find("token_bytes");
+      outputs_.push_back({value.At("ids").Ints(kMinInt, kMaxInt), OptionalTextOf(value, "text"),
+                          bytes ? ReadTextList(*bytes) : std::vector<std::string>()});
       ReadFinding(value, outputs_.back());
     }
     logprobs_ = report.At("logprobs").Items();
@@ -130,11 +133,14 @@ class TranscriptReading {
   }
 
   Completion ReadSample(const JsonValue& value) {
-    value.CheckFields({"error", "finish", "logprobs", "output", "prompt_tokens", "witness"});
+    value.CheckFields(
+        {"completion_tokens", "error", "finish", "logprobs", "output", "prompt_tokens", "witness"});
     Completion completion;
     const Output& output = EntryOf(outputs_, value.At("output"));
     completion.token_ids = output.ids;
     completion.text = output.text;
+    completion.token_bytes = output.token_bytes;
+    completion.completion_tokens = OptionalIntOf(value, "completion_tokens");
     if (const auto logprobs = value.Find("logprobs")) {
       completion.logprobs = LogprobsOf(*logprobs);
     }

@@ -30,11 +30,11 @@ struct TimedAnswer {
 
 std::optional<double> SecondsPerToken(const Completion& answer) {
   const double seconds = answer.times.last_token - answer.times.first_token;
-  if (std::ssize(answer.token_ids) < kMinTokens || answer.times.first_token <= 0.0 ||
-      seconds < 0.0) {
+  const int num_tokens = NumTokens(answer);
+  if (num_tokens < kMinTokens || answer.times.first_token <= 0.0 || seconds < 0.0) {
     return std::nullopt;
   }
-  return seconds / static_cast<double>(answer.token_ids.size() - 1);
+  return seconds / (num_tokens - 1);
 }
 
 std::vector<TimedAnswer> TimedAnswers(const Plan& plan, const Transcript& transcript) {

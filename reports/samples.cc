@@ -11,7 +11,7 @@ namespace {
 // Nothing can be compared with an error, or with an answer that was cut off before its first token.
 bool IsSample(const Completion& completion) {
   if (completion.finish_reason == FinishReason::kError) return false;
-  return completion.finish_reason != FinishReason::kAbort || !completion.token_ids.empty();
+  return completion.finish_reason != FinishReason::kAbort || NumTokens(completion) > 0;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Sample {
 
   /// Only the beginning of an answer: compared as a prefix.
   bool IsPrefix() const { return answer->finish_reason == FinishReason::kAbort; }
+  /// A logprob for each token ID.
   bool HasTrace() const {
     return !answer->logprobs.empty() && answer->logprobs.size() == answer->token_ids.size();
   }

@@ -62,20 +62,40 @@ std::string OfAllFixtures(const Plan& plan, const InWords& in_words) {
 }
 
 std::vector<ScopeFact> Held(const Plan& plan, const Transcript& transcript,
-                            const TargetFacts& facts) {
+                            const Judgement& judgement, const TargetFacts& facts) {
+// Where requests are compared by text: of how many that is so.
+std::vector<ScopeFact> TokenIdentityOf(const Judgement& judgement) {
+  int num_requests = 0;
+  int num_by_text = 0;
+  for (const ModeJudgement& mode : judgement.modes) {
+    for (const RequestJudgement& request : mode.requests) {
+      ++num_requests;
+      num_by_text += request.identity == TokenIdentity::kText ? 1 : 0;
+    }
+  }
+  if (num_by_text == 0) return {};
+  return {{"token_identity", num_by_text == num_requests
+                                 ? std::string("text")
+                                 : fmt::format("text of {} of {} requests, token IDs of the others",
+                                               num_by_text, num_requests)}};
+}
+
   const auto size = [](const std::optional<int>& value) {
     return value ? fmt::format("{}", *value) : std::string("not known");
   };
-  return {{"criterion", ToString(plan.criterion)},
-          {"fixtures", fmt::format("{}", SubjectsOf(plan).size())},
-          {"sampling of fixtures",
-           OfAllFixtures(plan, [](const auto& r) { return SamplingInWords(r.sampling); })},
-          {"new tokens of fixtures", OfAllFixtures(plan, LimitInWords)},
-          {"starts of the target", fmt::format("{}", NumLaunches(transcript))},
-          {"page size, tokens", size(facts.page_size)},
-          {"prefill chunk, tokens", size(facts.chunk_size)},
-          {"most running requests", size(facts.max_running_requests)},
-          {"KV pool, tokens", size(facts.kv_pool_tokens)}};
+  std::vector<ScopeFact> held = {
+      {"criterion", ToString(plan.criterion)},
+      {"fixtures", fmt::format("{}", SubjectsOf(plan).size())},
+      {"sampling of fixtures",
+       OfAllFixtures(plan, [](const auto& r) { return SamplingInWords(r.sampling); })},
+      {"new tokens of fixtures", OfAllFixtures(plan, LimitInWords)},
+      {"starts of the target", fmt::format("{}", NumLaunches(transcript))},
+      {"page size, tokens", size(facts.page_size)},
+      {"prefill chunk, tokens", size(facts.chunk_size)},
+      {"most running requests", size(facts.max_running_requests)},
+      {"KV pool, tokens", size(facts.kv_pool_tokens)}};
+  for (ScopeFact& fact : TokenIdentityOf(judgement)) held.push_back(std::move(fact));
+  return held;
 }
 
 std::vector<ScopeFact> HoldsFor(const Manifest& subject) {
@@ -153,7 +173,7 @@ std::vector<std::string> NotesOf(const Judgement& judgement) {
 Scope ScopeOf(const Plan& plan, const Transcript& transcript, const Judgement& judgement,
               const TargetFacts& facts, const Manifest& subject) {
   return {ScopeWordsOf(plan, transcript, judgement.modes),
-          Held(plan, transcript, facts),
+          Held(plan, transcript, judgement, facts),
           HoldsFor(subject),
           NotTested(plan, transcript),
           VoidedOf(plan, transcript),

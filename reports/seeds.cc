@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/token_identity.h"
+
 namespace detcheck {
 namespace {
 
@@ -81,7 +83,8 @@ struct Findings {
 };
 
 void ComparePair(const SeededAnswer& a, const SeededAnswer& b, Findings* findings) {
-  if (a.answer->token_ids != b.answer->token_ids ||
+  const TokenIdentity identity = IdentityOf(*a.answer, *b.answer);
+  if (OutputBytes(*a.answer, identity) != OutputBytes(*b.answer, identity) ||
       a.answer->finish_reason != b.answer->finish_reason) {
     ++findings->num_different;
     return;
@@ -109,9 +112,8 @@ void ComparePair(const SeededAnswer& a, const SeededAnswer& b, Findings* finding
 }  // namespace
 
 std::optional<double> LogProbabilityBound(const Sampling& sampling, const Completion& answer) {
-  if (answer.logprobs.empty() || answer.logprobs.size() != answer.token_ids.size()) {
-    return std::nullopt;
-  }
+  const auto num_logprobs = static_cast<int>(answer.logprobs.size());
+  if (num_logprobs == 0 || num_logprobs != NumTokens(answer)) return std::nullopt;
   const bool filtered = IsFiltered(sampling);
   double bound = 0.0;
   for (const TokenLogprob& told : answer.logprobs) {

@@ -16,6 +16,7 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
 
 void WriteCompletion(const Completion& completion, JsonText* json) {
   json->BeginObject();
+  json->Field("completion_tokens", completion.completion_tokens);
   if (!completion.error.empty()) WriteText("error", completion.error, json);
   json->Key("finish");
   json->Plain(WordOf(kFinishReasonWords, completion.finish_reason));
@@ -29,18 +30,21 @@ void WriteCompletion(const Completion& completion, JsonText* json) {
   if (completion.text) WriteText("text", *completion.text, json);
   json->Key("times");
   WriteTimes(completion.times, json);
+  if (!completion.token_bytes.empty()) WriteTextList("token_bytes", completion.token_bytes, json);
   json->Key("witness");
   WriteWitness(completion.witness, json);
   json->EndObject();
 }
 
 Completion ReadCompletion(const JsonValue& value) {
-  value.CheckFields(
-      {"error", "finish", "ids", "logprobs", "prompt_tokens", "text", "times", "witness"});
+  value.CheckFields({"completion_tokens", "error", "finish", "ids", "logprobs", "prompt_tokens",
+                     "text", "times", "token_bytes", "witness"});
   Completion completion;
   completion.token_ids = value.At("ids").Ints(kMinInt, kMaxInt);
   if (const auto logprobs = value.Find("logprobs")) completion.logprobs = ReadLogprobs(*logprobs);
   completion.text = OptionalTextOf(value, "text");
+  completion.completion_tokens = OptionalIntOf(value, "completion_tokens");
+  if (const auto bytes = value.Find("token_bytes")) completion.token_bytes = ReadTextList(*bytes);
   completion.finish_reason = value.At("finish").Word(kFinishReasonWords);
   completion.error = OptionalTextOf(value, "error").value_or("");
   completion.prompt_tokens = OptionalIntOf(value, "prompt_tokens");

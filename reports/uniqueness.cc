@@ -1,12 +1,14 @@
 #include "reports/uniqueness.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+
+#include "reports/token_identity.h"
 
 namespace detcheck {
 namespace {
@@ -19,10 +21,6 @@ struct Key {
 };
 
 using Keys = std::vector<std::optional<Key>>;
-
-void AppendBytes(const void* value, size_t num_bytes, std::string* bytes) {
-  bytes->append(static_cast<const char*>(value), num_bytes);
-}
 
 class Classifier {
  public:
@@ -112,32 +110,24 @@ int Classes::NumCompared() const {
 }
 
 Classes ClassifyOutputs(const std::vector<Sample>& samples) {
+  const TokenIdentity identity = IdentityOf(samples);
   Keys keys;
   for (const Sample& sample : samples) {
-    const std::vector<TokenId>& ids = sample.answer->token_ids;
-    Key key;
-    AppendBytes(ids.data(), ids.size() * sizeof(TokenId), &key.bytes);
-    key.ending = sample.answer->finish_reason == FinishReason::kStop ? 's' : 'l';
-    key.is_prefix = sample.IsPrefix();
-    keys.push_back(std::move(key));
+    std::optional<std::string> bytes = OutputBytes(*sample.answer, identity);
+    const char ending = sample.answer->finish_reason == FinishReason::kStop ? 's' : 'l';
+    keys.emplace_back();
+    if (bytes) keys.back() = Key{*std::move(bytes), ending, sample.IsPrefix()};
   }
   return Classifier(keys).Run();
 }
 
 Classes ClassifyTraces(const std::vector<Sample>& samples) {
+  const TokenIdentity identity = IdentityOf(samples);
   Keys keys;
   for (const Sample& sample : samples) {
-    if (!sample.HasTrace()) {
-      keys.emplace_back();
-      continue;
-    }
-    Key key;
-    for (size_t i = 0; i < sample.answer->token_ids.size(); ++i) {
-      AppendBytes(&sample.answer->token_ids[i], sizeof(TokenId), &key.bytes);
-      AppendBytes(&sample.answer->logprobs[i].logprob, sizeof(double), &key.bytes);
-    }
-    key.is_prefix = sample.IsPrefix();
-    keys.push_back(std::move(key));
+    std::optional<std::string> bytes = TraceBytes(*sample.answer, identity);
+    keys.emplace_back();
+    if (bytes) keys.back() = Key{*std::move(bytes), 0, sample.IsPrefix()};
   }
   return Classifier(keys).Run();
 }

@@ -18,12 +18,13 @@ struct Classes {
   int NumCompared() const;
 };
 
-/// Alike: equal token IDs and finish reason. An aborted sample goes with the first class whose
-/// tokens it begins; only where there is none it makes one of its own.
+/// Alike: equal token IDs, or texts where no sample has IDs (reports/token_identity.h), and finish
+/// reason. An aborted sample goes with the first class whose output it begins; only where there is
+/// none it makes one of its own.
 Classes ClassifyOutputs(const std::vector<Sample>& samples);
 
-/// Alike: equal sequences of (token ID, bits of the chosen token's logprob), over the samples that
-/// have logprobs; aborted samples as above.
+/// Alike: equal sequences of (token ID, bits of the chosen token's logprob), with the tokens' bytes
+/// where no sample has IDs, over the samples that have logprobs; aborted samples as above.
 Classes ClassifyTraces(const std::vector<Sample>& samples);
 
 /// Alike: equal bytes of text, over the whole samples that have text.

@@ -12,6 +12,7 @@
 #include "reports/control.h"
 #include "reports/divergence.h"
 #include "reports/power.h"
+#include "reports/token_identity.h"
 #include "reports/uniqueness.h"
 #include "reports/validity.h"
 
@@ -72,6 +73,7 @@ class RequestJudge {
 
   void Count() {
     judgement_.verdict = worst_;
+    judgement_.identity = IdentityOf(samples_);
     judgement_.total_samples = static_cast<int>(samples_.size());
     judgement_.unique_samples = likeness_.outputs.Size();
     judgement_.sample_counts = likeness_.outputs.counts;
@@ -171,11 +173,13 @@ class RequestJudge {
     return any;
   }
 
-  // Tokens before logprobs; see RequestJudgement::earliest for why these pairs are enough.
+  // Tokens, or texts, before logprobs; see RequestJudgement::earliest for why these pairs are
+  // enough.
   void FindEarliest() {
     const auto place = [](const Divergence& d) {
       constexpr int kNever = std::numeric_limits<int>::max();
-      return std::pair(d.index.value_or(kNever), d.first_logprob_index.value_or(kNever));
+      const std::optional<int>& output = d.text_offset ? d.text_offset : d.index;
+      return std::pair(output.value_or(kNever), d.first_logprob_index.value_or(kNever));
     };
     const auto& all = judgement_.divergences;
     const auto earliest = std::min_element(
@@ -289,16 +293,18 @@ class RequestJudge {
     if (judgement_.validity) {
       return HowValidityDiffers();
     }
+    const bool by_text = judgement_.identity == TokenIdentity::kText;
     if (judgement_.unique_samples > 1) {
-      return fmt::format("tokens differ: {} unique samples of {} ({}), first at output position {}",
-                         judgement_.unique_samples, judgement_.total_samples,
-                         CountVector(judgement_.sample_counts), earliest.index.value_or(0));
+      const std::optional<int>& place = by_text ? earliest.text_offset : earliest.index;
+      return fmt::format("{} differ: {} unique samples of {} ({}), first at {} {}",
+                         by_text ? "texts" : "tokens", judgement_.unique_samples,
+                         judgement_.total_samples, CountVector(judgement_.sample_counts),
+                         by_text ? "byte" : "output position", place.value_or(0));
     }
     return fmt::format(
-        "logprobs differ where tokens agree: {} unique traces of {} ({}), first at output "
-        "position {}",
-        judgement_.unique_traces, judgement_.traced_samples, CountVector(judgement_.trace_counts),
-        earliest.first_logprob_index.value_or(0));
+        "logprobs differ where {} agree: {} unique traces of {} ({}), first at output position {}",
+        by_text ? "texts" : "tokens", judgement_.unique_traces, judgement_.traced_samples,
+        CountVector(judgement_.trace_counts), earliest.first_logprob_index.value_or(0));
   }
 
   void CheckCellsOf(const std::vector<CellFinding>& findings) {

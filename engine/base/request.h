@@ -36,6 +36,9 @@ struct Request {
   CacheWish cache = CacheWish::kAllow;
   /// Requests of different salts share nothing of the prefix cache. Embedded engine only.
   std::string cache_salt;
+  /// What is sent in place of the IDs to a target that takes none: text whose IDs these are. Set
+  /// where it is sent, never part of a plan.
+  std::optional<std::string> prompt_text;
 };
 
 /// When an item of a batch is handed to the target.
@@ -118,12 +121,21 @@ struct Completion {
   std::vector<TokenId> token_ids;
   std::vector<TokenLogprob> logprobs;  ///< One per token where asked for and had; else empty.
   std::optional<std::string> text;     ///< Where the target gives text.
+  /// Tokens as the target counted them, or as they came: there exactly where it gives no IDs.
+  std::optional<int> completion_tokens;
+  /// Bytes of each token that a logprob is of, where the target gives no IDs: one per logprob.
+  std::vector<std::string> token_bytes;
   FinishReason finish_reason = FinishReason::kLength;
   std::string error;                 ///< Not empty exactly where finish_reason is kError.
   std::optional<int> prompt_tokens;  ///< As the target counted them.
   Witness witness;
   CompletionTimes times;
 };
+
+/// Tokens of an answer so far.
+inline int NumTokens(const Completion& answer) {
+  return answer.completion_tokens.value_or(static_cast<int>(answer.token_ids.size()));
+}
 
 /// A run of consecutive engine steps of equal composition. `rows` is in the engine's batch order.
 struct EngineStepSpan {
@@ -150,6 +162,7 @@ struct BatchResult {
 /// What a target can do. A mode that needs a bit which is missing is `unsupported`.
 struct Capabilities {
   bool ids_in = false;
+  bool text_in = false;  ///< In place of IDs: text made of them, which the target reads as them.
   bool ids_out = false;
   bool logprobs = false;
   bool top_ids = false;          ///< Candidates come with their IDs.

@@ -6,12 +6,18 @@
 #include "fixtures/file_io.h"
 #include "reports/transcript_line.h"
 #include "tests/reports/rich_report.h"
+#include "tests/reports/text_answers.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string folder = argv[1];
+  detcheck::RunBuilder by_text = detcheck::SteadyRun(detcheck::Writes({"a", "b"}));
+  by_text.Batch({detcheck::Writes({"a", "b"}), detcheck::Writes({"a", "\xff"})});
+  detcheck::Report text_report = detcheck::ReportOf(by_text);
+  text_report.facts.capabilities.text_in = true;
   const detcheck::Report reports[] = {
-      detcheck::RichReport(), detcheck::ReportOf(detcheck::SteadyRun(detcheck::Says({1, 2, 3})))};
+      detcheck::RichReport(), detcheck::ReportOf(detcheck::SteadyRun(detcheck::Says({1, 2, 3}))),
+      text_report};
   int number = 0;
   for (const detcheck::Report& report : reports) {
     const std::string name = "/" + std::to_string(++number);
