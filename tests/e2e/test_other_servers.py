@@ -40,6 +40,12 @@ class Trtllm(ServerCase):
     def test_one_logprob_is_asked_for(self):
         self.assert_verdict(self.run_mode("single", self.trtllm(trt_backend=True)), 0, "logprobs")
 
+    def test_a_mode_that_may_be_ineffective_is_not_claimed(self):
+        # FORCE_DETERMINISTIC=1 may not reach the workers.
+        fields = self.manifest(self.trtllm())
+        self.assertEqual(fields["engine.determinism_claimed"]["source"], "unknown")
+        self.assertEqual(fields["engine.version"]["value"], "1.2.0")
+
     def test_metrics_that_drain_are_left_alone(self):
         server = self.trtllm()
         self.run_mode("single", server)
@@ -66,6 +72,10 @@ class Lmdeploy(ServerCase):
         self.assertIn("/generate", server.paths())
         self.assertNotIn("/v1/completions", server.paths())  # A list of IDs is a list of prompts there.
         self.assertEqual(server.bodies[-1]["top_k"], 1)
+
+    def test_the_configuration_is_in_the_metrics(self):
+        self.assertEqual(self.manifest(self.lmdeploy())["engine.radix_cache"]["value"], "off")
+        self.assertEqual(self.manifest(self.lmdeploy(cache=True))["engine.radix_cache"]["value"], "on")
 
     def test_answers_that_depend_on_the_batch_fail(self):
         self.assert_verdict(self.run_mode("batch", self.lmdeploy("batch")), 1, "batch +FAIL")

@@ -59,6 +59,48 @@ class Traps(Sglang):
         self.assert_verdict(run, 0, "server witness")
         self.assertIn("/get_load", server.paths())
 
+    def test_older_names_tell_the_same(self):
+        fields = self.manifest(self.sglang(old_names=True))
+        self.assertEqual(fields["engine.version"]["value"], "0.5.6")
+        self.assertEqual(fields["model.weight_version"]["value"], "default")
+
+    def test_the_native_end_point_is_asked(self):
+        # The OpenAI route knows seeds and token IDs in recent releases only.
+        server = self.sglang()
+        self.assert_verdict(self.run_mode("single", server), 0)
+        self.assertIn("/generate", server.paths())
+        self.assertNotIn("/v1/completions", server.paths())
+
+    def test_running_requests_are_not_taken_from_gauges_that_lag(self):
+        server = self.sglang()
+        self.assert_verdict(self.run_mode("single", server), 0, "server witness")
+        self.assertIn("/v1/loads", server.paths())
+        self.assertNotIn("/metrics", server.paths())  # Its gauges are brought up to date every 40 decode steps.
+
+    def test_neighbours_cannot_leave_early(self):
+        server = self.sglang()
+        self.run_mode("batch", server)
+        sampling = [body["sampling_params"] for body in server.bodies]
+        self.assertEqual({params["ignore_eos"] for params in sampling}, {True})
+
+    def test_a_flush_comes_after_a_request_and_asks_to_wait(self):
+        # Releases of old hang where they are flushed before any request; a flush right after an answer is refused.
+        server = self.sglang(no_salt=True)
+        self.assert_verdict(self.run_mode("single", server, "--n-trials", "1"), 0)
+        paths = server.paths()
+        self.assertLess(paths.index("/generate"), paths.index("/flush_cache"))
+        self.assertIn("/flush_cache?timeout=20", [path for _, path in server.requests])
+
+    def test_retractions_are_told(self):
+        run = self.run_mode("single", self.sglang(retractions=2), "--report", "r.json")
+        self.assert_verdict(run, 0)
+        items = [item for record in self.report()["transcript"]["records"] for item in record.get("items", [])]
+        self.assertEqual({item["witness"]["preemptions"] for item in items}, {2})
+
+    def test_a_stream_that_ends_without_a_reason_is_an_error(self):
+        run = self.run_mode("single", self.sglang(no_finish=True), "--step-attempts", "1")
+        self.assert_verdict(run, 4, "ended without a finish reason")
+
     def test_streams_of_what_is_new(self):
         whole = self.run_mode("single", self.sglang(), "--report", "a.json")
         self.assert_verdict(whole, 0)

@@ -71,6 +71,23 @@ class Traps(Vllm):
     def test_a_reset_where_salts_are_not_known(self):
         self.assert_verdict(self.run_mode("single", self.vllm(no_salt=True)), 0, "not: cache bypass")
 
+    def test_a_reset_that_is_not_there_is_no_flush(self):
+        # Without VLLM_SERVER_DEV_MODE=1.
+        self.assert_verdict(self.run_mode("radix_cache", self.vllm(no_salt=True, no_reset=True)), 3, "cannot flush")
+
+    def test_preemptions_are_told(self):
+        run = self.run_mode("single", self.vllm(preempted=1), "--report", "r.json")
+        self.assert_verdict(run, 0)
+        items = [item for record in self.report()["transcript"]["records"] for item in record.get("items", [])]
+        self.assertTrue(all(item["witness"]["preemptions"] > 0 for item in items))
+
+    def test_one_prompt_a_request(self):
+        # The usage of several prompts has the cached tokens of the last one.
+        server = self.vllm()
+        self.assert_verdict(self.run_mode("batch", server), 0)
+        for body in server.bodies:
+            self.assertIsInstance(body["prompt"][0], int)
+
     def test_cached_tokens_that_are_not_told(self):
         run = self.run_mode("radix_cache", self.vllm(no_details=True))
         self.assert_verdict(run, 3, "does not report cached tokens|cannot flush")

@@ -15,6 +15,7 @@
   weights_after  after so many requests the server calls its weights otherwise
   error_after    after so many tokens an error comes in the stream, with status 200
   abort_after    after so many tokens the request is aborted by the server
+  no_finish      the stream ends without a finish reason
   whole          the answer comes whole, though a stream was asked for (a proxy that buffers)
   busy           the numbers of the first and the last generation that are refused with 503
   stall_after    after so many tokens nothing more comes
@@ -160,7 +161,7 @@ class SglangMock(Mock):
                 time.sleep(6)
             if len(outputs) == self.quirk("not_json"):
                 handler.send_event(b'{"text": "ab", "output_ids": [')
-            ended = len(outputs) == sequence.max_new_tokens
+            ended = len(outputs) == sequence.max_new_tokens and not self.quirk("no_finish")
             told = [output] if self.quirk("incremental") else outputs
             event = self.event(body, sequence, ids, told, len(outputs), ended)
             if len(outputs) == self.quirk("abort_after"):
