@@ -38,7 +38,7 @@ class Trtllm(ServerCase):
         self.assertIn("seed", server.bodies[-1])  # The server has a fixed one where none is given.
 
     def test_one_logprob_is_asked_for(self):
-        self.assert_verdict(self.run_mode("single", self.trtllm(trt_backend=True)), 0, "logprobs")
+        self.assert_verdict(self.run_mode("single", self.trtllm(trt_backend=True)), 0, "token IDs out, logprobs")
 
     def test_a_mode_that_may_be_ineffective_is_not_claimed(self):
         # FORCE_DETERMINISTIC=1 may not reach the workers.
