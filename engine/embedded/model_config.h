@@ -6,16 +6,9 @@
 
 #include "engine/base/request.h"
 #include "engine/embedded/options.h"
+#include "engine/embedded/rope_scaling.h"
 
 namespace detcheck {
-
-/// RoPE frequency scaling of Llama 3 (config.json "rope_scaling" with rope_type "llama3").
-struct Llama3RopeScaling {
-  double factor = 8.0;
-  double low_freq_factor = 1.0;
-  double high_freq_factor = 4.0;
-  int original_max_position_embeddings = 8192;
-};
 
 enum class Architecture { kLlama, kQwen3 };
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -17,6 +18,7 @@
 #include "engine/embedded/cuda/check.h"
 #include "engine/embedded/cuda/device_memory.h"
 #include "engine/embedded/cuda/gemm_trial_kernels.h"
+#include "tests/bench/timed_graph.h"
 
 namespace detcheck::cuda {
 namespace {
@@ -47,7 +49,7 @@ constexpr std::array kCells = {Cell{1, 1, 1024},    Cell{1, 1, 8192},    Cell{8,
                                Cell{1, 1024, 1024}, Cell{1, 8192, 8192}, Cell{1, 256, 8192},
                                Cell{1, 2048, 8192}};
 
-/// One mode's attention of a cell, captured for several layers.
+/// One mode's attention of a cell, timed over several layers.
 class LayersGraph {
  public:
   LayersGraph(bool deterministic, const Cell& cell, const DeviceBuffer& cache,
@@ -70,27 +72,11 @@ class LayersGraph {
       attention_->Run({k, k + plane, cell.num_slots()}, qkv.as<__nv_bfloat16>(), cell.num_rows(),
                       out.as<__nv_bfloat16>(), stream);
     };
-    run(0);  // Loads its kernels.
-    num_layers_ = cell.num_operations() > 1e11 ? 2 : 20;
-    cudaGraph_t graph;
-    DETCHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < num_layers_; ++i) run(i);
-    DETCHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    DETCHECK_CUDA(cudaGraphInstantiate(&exec_, graph, 0));
-    DETCHECK_CUDA(cudaGraphDestroy(graph));
+    graph_.emplace(cell.num_operations() > 1e11 ? 2 : 20, run, stream);
   }
-  LayersGraph(const LayersGraph&) = delete;
-  LayersGraph& operator=(const LayersGraph&) = delete;
-  ~LayersGraph() { cudaGraphExecDestroy(exec_); }
 
   /// Microseconds of one layer.
-  double Time() {
-    begin_.Record(stream_);
-    DETCHECK_CUDA(cudaGraphLaunch(exec_, stream_));
-    end_.Record(stream_);
-    end_.Synchronize();
-    return 1e3 * static_cast<double>(end_.MillisecondsSince(begin_)) / num_layers_;
-  }
+  double Time() { return graph_->Time(); }
 
  private:
   /// Pages of the sequences are scattered over the pool.
@@ -123,17 +109,8 @@ class LayersGraph {
   StepArena arena_;
   StepArrays step_;
   std::unique_ptr<Attention> attention_;
-  int num_layers_ = 0;
-  cudaGraphExec_t exec_ = nullptr;
-  Event begin_;
-  Event end_;
+  std::optional<TimedGraph> graph_;
 };
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 void Measure(const Cell& cell, int rounds) {
   const Stream stream;

@@ -18,6 +18,7 @@
 #include "engine/embedded/cuda/device_memory.h"
 #include "engine/embedded/cuda/gemm.h"
 #include "engine/embedded/cuda/gemm_trial_kernels.h"
+#include "tests/bench/timed_graph.h"
 
 namespace detcheck::cuda {
 namespace {
@@ -38,51 +39,17 @@ constexpr std::array kLayer = {
 constexpr NamedShape kLmHead = {"lm_head", {151936, 4096, GemmOutput::kFloat32}};
 constexpr std::array kMs = {1, 8, 32, 64, 128, 1024, 8192};
 
-/// A captured run of products, each with the next copy of the weights.
-class ProductGraph {
- public:
-  ProductGraph(Gemm* gemm, const GemmShape& shape, int m, int num_products, const DeviceBuffer& x,
-               const DeviceBuffer& w, const DeviceBuffer& out, cudaStream_t stream)
-      : num_products_(num_products), stream_(stream) {
-    const int64_t num_copies =
-        static_cast<int64_t>(w.num_bytes() / sizeof(__nv_bfloat16)) / (shape.n * shape.k);
-    const auto run = [&](int i) {
-      gemm->Run(shape, m, x.as<__nv_bfloat16>(),
-                w.as<__nv_bfloat16>() + i % num_copies * shape.n * shape.k, out.as<void>(), stream);
-    };
-    run(0);  // Loads its kernels.
-    cudaGraph_t graph;
-    DETCHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < num_products; ++i) run(i);
-    DETCHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    DETCHECK_CUDA(cudaGraphInstantiate(&exec_, graph, 0));
-    DETCHECK_CUDA(cudaGraphDestroy(graph));
-  }
-  ProductGraph(const ProductGraph&) = delete;
-  ProductGraph& operator=(const ProductGraph&) = delete;
-  ~ProductGraph() { cudaGraphExecDestroy(exec_); }
-
-  /// Microseconds of one product.
-  double Time() {
-    begin_.Record(stream_);
-    DETCHECK_CUDA(cudaGraphLaunch(exec_, stream_));
-    end_.Record(stream_);
-    end_.Synchronize();
-    return 1e3 * end_.MillisecondsSince(begin_) / num_products_;
-  }
-
- private:
-  int num_products_;
-  cudaStream_t stream_;
-  cudaGraphExec_t exec_ = nullptr;
-  Event begin_;
-  Event end_;
-};
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
+/// Products in a row, each with the next copy of the weights.
+TimedGraph Products(Gemm* gemm, const GemmShape& shape, int m, int num_products,
+                    const DeviceBuffer& x, const DeviceBuffer& w, const DeviceBuffer& out,
+                    cudaStream_t stream) {
+  const int64_t num_copies =
+      static_cast<int64_t>(w.num_bytes() / sizeof(__nv_bfloat16)) / (shape.n * shape.k);
+  const auto run = [&](int i) {
+    gemm->Run(shape, m, x.as<__nv_bfloat16>(),
+              w.as<__nv_bfloat16>() + i % num_copies * shape.n * shape.k, out.as<void>(), stream);
+  };
+  return TimedGraph(num_products, run, stream);
 }
 
 void Prepare(Gemm* gemm, const NamedShape& named, int pass) {
@@ -122,8 +89,8 @@ void Measure(const NamedShape& named, int rounds, Gemm* plain, Gemm* determinist
   for (size_t i = 0; i < kMs.size(); ++i) {
     const int m = kMs[i];
     const int num_products = m <= 128 ? 40 : (m <= 1024 ? 8 : 2);
-    ProductGraph a(plain, shape, m, num_products, x, w, out, stream.get());
-    ProductGraph b(deterministic, shape, m, num_products, x, w, out, stream.get());
+    TimedGraph a = Products(plain, shape, m, num_products, x, w, out, stream.get());
+    TimedGraph b = Products(deterministic, shape, m, num_products, x, w, out, stream.get());
     a.Time();
     b.Time();
     std::vector<double> a_us;

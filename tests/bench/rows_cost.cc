@@ -19,6 +19,7 @@
 #include "engine/embedded/cuda/row_kernels.h"
 #include "engine/embedded/cuda/sampler.h"
 #include "engine/embedded/cuda/synthetic_fill.h"
+#include "tests/bench/timed_graph.h"
 
 namespace detcheck::cuda {
 namespace {
@@ -30,11 +31,6 @@ constexpr int kVocabSize = 151936;
 constexpr int kMaxRows = 8192;
 constexpr int kMostLogitRows = 128;
 constexpr float kEps = 1e-6f;
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Device memory that all operations share, filled with values of usual size.
 struct Memory {
@@ -62,28 +58,12 @@ struct Memory {
   }
 };
 
-/// Microseconds of one `launch`, captured ten times over in a graph.
+/// Microseconds of one `launch`, within a graph of ten.
 double TimeInGraph(const std::function<void()>& launch, int rounds, cudaStream_t stream) {
-  constexpr int kLaunches = 10;
-  launch();  // Loads its kernel.
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  DETCHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < kLaunches; ++i) launch();
-  DETCHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-  DETCHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
-  Event begin;
-  Event end;
+  TimedGraph graph(
+      10, [&](int) { launch(); }, stream);
   std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) {
-    begin.Record(stream);
-    DETCHECK_CUDA(cudaGraphLaunch(exec, stream));
-    end.Record(stream);
-    end.Synchronize();
-    times.push_back(1e3 * static_cast<double>(end.MillisecondsSince(begin)) / kLaunches);
-  }
-  DETCHECK_CUDA(cudaGraphExecDestroy(exec));
-  DETCHECK_CUDA(cudaGraphDestroy(graph));
+  for (int i = 0; i < rounds; ++i) times.push_back(graph.Time());
   return Median(times);
 }
 

@@ -89,7 +89,7 @@ TEST(DetPow, IsAccurateForRope) {
 }
 
 TEST(Rope, FrequenciesFollowTheFormula) {
-  const std::vector<double> inv_freq = RopeInvFreq(1e6, 128, nullptr);
+  const std::vector<double> inv_freq = RopeInvFreq(1e6, 128, {});
   ASSERT_EQ(inv_freq.size(), 64u);
   EXPECT_EQ(inv_freq[0], 1.0);
   for (size_t i = 0; i < inv_freq.size(); ++i) {
@@ -100,8 +100,8 @@ TEST(Rope, FrequenciesFollowTheFormula) {
 
 TEST(Rope, Llama3ScalingKeepsHighAndDividesLowFrequencies) {
   const Llama3RopeScaling scaling;
-  const std::vector<double> plain = RopeInvFreq(500000, 128, nullptr);
-  const std::vector<double> scaled = RopeInvFreq(500000, 128, &scaling);
+  const std::vector<double> plain = RopeInvFreq(500000, 128, {});
+  const std::vector<double> scaled = RopeInvFreq(500000, 128, scaling);
   // Hugging Face transformers 4.44, _compute_llama3_parameters: wavelengths 2 pi / f against 2048
   // and 8192.
   for (size_t i = 0; i < plain.size(); ++i) {
@@ -118,7 +118,7 @@ TEST(Rope, Llama3ScalingKeepsHighAndDividesLowFrequencies) {
 }
 
 TEST(Rope, RowsAreWithinTwoUlpUpToTheLongestContext) {
-  const std::vector<double> inv_freq = RopeInvFreq(1e6, 128, nullptr);
+  const std::vector<double> inv_freq = RopeInvFreq(1e6, 128, {});
   std::vector<float> cos(64), sin(64);
   for (int64_t position : {0, 1, 17, 4096, 40960, 131071, 131072}) {
     RopeRow(inv_freq, position, cos.data(), sin.data());

@@ -107,7 +107,7 @@ void AddRows(const KernelTable& kernels, Random& random, Digest& digest) {
   digest.Add(out);
   std::vector<float> cos(64), sin(64), head = random.Activations(128);
   const Llama3RopeScaling scaling;
-  RopeRow(RopeInvFreq(500000, 128, &scaling), 131071, cos.data(), sin.data());
+  RopeRow(RopeInvFreq(500000, 128, scaling), 131071, cos.data(), sin.data());
   kernels.row.rope(head.data(), cos.data(), sin.data(), 128, kBf16);
   digest.Add(head);
   digest.Add(std::vector<float>{kernels.row.log_sum_exp(x.data(), kNum)});

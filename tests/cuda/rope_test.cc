@@ -23,7 +23,7 @@ struct Tables {
 };
 
 Tables TablesOf(int head_dim) {
-  const std::vector<double> inv_freq = cpu::RopeInvFreq(10000.0, head_dim, nullptr);
+  const std::vector<double> inv_freq = cpu::RopeInvFreq(10000.0, head_dim, {});
   const size_t half = inv_freq.size();
   Tables tables = {std::vector<float>(kContextLen * half), std::vector<float>(kContextLen * half)};
   for (size_t p = 0; p < kContextLen; ++p) {

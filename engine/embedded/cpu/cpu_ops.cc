@@ -7,7 +7,6 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/embedded/cpu/det_math.h"
-#include "engine/embedded/cpu/rope_frequencies.h"
 #include "engine/embedded/cpu/sampler.h"
 
 namespace detcheck::cpu {
@@ -84,7 +83,7 @@ CpuOps::CpuOps(const ModelConfig& config, const EngineOptions& options, int max_
       kernels_(KernelsFor(level_)),
       rounding_(RoundingTo(config.dtype)),
       pool_(options.num_threads),
-      rope_frequencies_(RopeFrequencies(config)) {
+      rope_frequencies_(RopeInvFreq(config.rope_theta, config.head_dim, config.rope_scaling)) {
   Grow(&gate_up_, int64_t{max_rows} * 2 * config.intermediate_size);
 }
 

@@ -148,14 +148,15 @@ double DetPow(double x, double y) {
   return DetExpDouble(y * DetLogDouble(x));
 }
 
-std::vector<double> RopeInvFreq(double theta, int head_dim, const Llama3RopeScaling* scaling) {
+std::vector<double> RopeInvFreq(double theta, int head_dim,
+                                const std::optional<Llama3RopeScaling>& scaling) {
   constexpr double kTwoPi = 6.28318530717958647693;
   std::vector<double> inv_freq(static_cast<size_t>(head_dim / 2));
   for (size_t i = 0; i < inv_freq.size(); ++i) {
     const double exponent = 2.0 * static_cast<double>(i) / head_dim;
     const double freq = DetPow(theta, -exponent);
     inv_freq[i] = freq;
-    if (scaling == nullptr) continue;
+    if (!scaling) continue;
     const double old_len = scaling->original_max_position_embeddings;
     const double wavelength = kTwoPi / freq;
     if (wavelength > old_len / scaling->low_freq_factor) {

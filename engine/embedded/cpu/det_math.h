@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "engine/embedded/rope_scaling.h"
 
 namespace detcheck::cpu {
 
@@ -19,17 +22,10 @@ double DetSin(double x);
 double DetCos(double x);
 double DetPow(double x, double y);
 
-/// The change of RoPE frequencies that Llama 3.1 brought (Hugging Face `rope_type: llama3`).
-struct Llama3RopeScaling {
-  double factor = 8;
-  double low_freq_factor = 1;
-  double high_freq_factor = 4;
-  double original_max_position_embeddings = 8192;
-};
-
 /// inv_freq[i] = theta^(-2 i / head_dim), i in [0, head_dim / 2), in double; scaled where `scaling`
-/// is given.
-std::vector<double> RopeInvFreq(double theta, int head_dim, const Llama3RopeScaling* scaling);
+/// is given, as Hugging Face does for `rope_type: llama3`.
+std::vector<double> RopeInvFreq(double theta, int head_dim,
+                                const std::optional<Llama3RopeScaling>& scaling);
 
 /// cos[i] and sin[i] of position * inv_freq[i], taken in double and rounded to float32.
 /// `position` is at most 2^20.

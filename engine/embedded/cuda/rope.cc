@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "engine/embedded/cpu/det_math.h"
-#include "engine/embedded/cpu/rope_frequencies.h"
 #include "engine/embedded/cuda/check.h"
 
 namespace detcheck::cuda {
@@ -21,7 +20,8 @@ DeviceBuffer Upload(const std::vector<float>& values) {
 }  // namespace
 
 Rope::Rope(const ModelConfig& config) {
-  const std::vector<double> frequencies = cpu::RopeFrequencies(config);
+  const std::vector<double> frequencies =
+      cpu::RopeInvFreq(config.rope_theta, config.head_dim, config.rope_scaling);
   const size_t half = frequencies.size();
   const auto num_positions = static_cast<size_t>(config.context_len);
   std::vector<float> cos(num_positions * half);
