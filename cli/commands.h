@@ -20,6 +20,7 @@ ExitStatus GateCommand(const Options& options);
 ExitStatus DiffCommand(const Options& options);
 ExitStatus SupportCommand(const Options& options);
 ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop);
+ExitStatus MergeCommand(const Options& options);
 ExitStatus ServeCommand(const Options& options, const std::atomic<bool>& stop);
 
 }  // namespace detcheck

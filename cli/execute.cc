@@ -18,6 +18,7 @@
 #include "cli/runner.h"
 #include "cli/support_files.h"
 #include "fixtures/file_io.h"
+#include "fixtures/shard.h"
 #include "reports/console.h"
 #include "reports/diff.h"
 #include "reports/manifest_fields.h"
@@ -43,7 +44,7 @@ Resumption WhatToRun(const Plan& plan, const std::string& identity, const Option
   Resumption fresh;
   fresh.transcript.plan_digest = plan_digest;
   fresh.transcript.identity = identity;
-  fresh.order = AllSteps(plan);
+  fresh.order = StepsToRun(plan);
   return fresh;
 }
 

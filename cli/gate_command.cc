@@ -54,9 +54,7 @@ Verdict VerdictOf(ExitStatus status) {
 }
 
 Verdict VerdictOf(const Report& report, const std::vector<AllowedInconclusive>& allowed) {
-  const bool is_lost = report.transcript.ended_early.starts_with("target lost");
-  const RunEnd end = is_lost ? RunEnd::kTargetLost : RunEnd::kComplete;
-  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, end, allowed));
+  const Verdict verdict = VerdictOf(OutcomeOf(report.judgement, EndOf(report), allowed));
   const bool is_unsupported = report.judgement.verdict == Verdict::kUnsupported;
   return verdict == Verdict::kInconclusive && is_unsupported ? Verdict::kUnsupported : verdict;
 }

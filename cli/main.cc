@@ -39,6 +39,8 @@ ExitStatus Dispatch(const Options& options, const std::atomic<bool>& stop) {
       return DiffCommand(options);
     case Command::kReplay:
       return ReplayCommand(options, stop);
+    case Command::kMerge:
+      return MergeCommand(options);
     case Command::kServe:
       return ServeCommand(options, stop);
   }

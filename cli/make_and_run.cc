@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/execute.h"
 #include "cli/fixture_choice.h"
 #include "cli/print.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
+#include "fixtures/shard.h"
 #include "reports/criteria/text_check.h"
 
 namespace detcheck {
@@ -24,6 +27,12 @@ auto Placed(const Protocol* protocol, const Options& options, const char* place,
   }
 }
 
+// Where the tokenizer is that fixtures may have been made with.
+std::string ModelFolder(const TargetOptions& target) {
+  if (target.remote.tokenizer.empty()) return target.embedded.model;
+  return std::filesystem::path(target.remote.tokenizer).parent_path().string();
+}
+
 }  // namespace
 
 ExitStatus MakeAndRun(ModeSettings settings, const std::vector<std::string>& fixtures,
@@ -32,7 +41,7 @@ ExitStatus MakeAndRun(ModeSettings settings, const std::vector<std::string>& fix
   const auto check = Placed(protocol, options, "criterion",
                             [&] { return MakeTextCheck(settings.criterion, stop); });
   const ChosenFixtures chosen = Placed(protocol, options, "fixtures", [&] {
-    return ChooseFixtures(fixtures, options.target.embedded.model);
+    return ChooseFixtures(fixtures, ModelFolder(options.target));
   });
   Target target(options.target);
   const TargetFacts& facts = target.description.facts;
@@ -41,6 +50,7 @@ ExitStatus MakeAndRun(ModeSettings settings, const std::vector<std::string>& fix
   Plan plan = Placed(protocol, options, "settings",
                      [&] { return MakePlan(chosen.fixtures, settings, facts); });
   plan.modes_named = protocol != nullptr;
+  if (options.shard) plan = ShardOf(plan, options.shard->index, options.shard->count);
   if (!options.dry_run) {
     return ExecutePlan(plan, {check.get(), protocol, nullptr}, &target, files, options, stop);
   }

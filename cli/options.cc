@@ -62,6 +62,7 @@ void AddEmbeddedTarget(OptionAdder* add, TargetOptions* target) {
 void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
   AddEmbeddedTarget(add, target);
   AddRemoteOptions(add, &target->remote);
+  AddTokenizerOption(add, &target->remote);
 }
 
 AllowedInconclusive ParseAllowed(const std::string& text) {
@@ -148,6 +149,7 @@ class Parser {
     AddGate();
     AddDiff();
     AddReplay();
+    AddMerge();
     AddServe();
   }
 
@@ -208,6 +210,7 @@ class Parser {
     });
     AddTargetOptions(add, &options_->target);
     AddPlanOptions(add, options_);
+    AddShard(add, options_);
     AddRunOptions(add, options_);
     AddOutputOptions(add, options_);
   }
@@ -236,12 +239,15 @@ class Parser {
                     "scope, declared before the run",
                     true, &options_->plan_file);
     AddTargetOptions(add, &options_->target);
+    add->BeginGroup("What to run");
+    AddShard(add, options_);
     AddRunOptions(add, options_);
     AddOutputOptions(add, options_);
   }
 
   void AddFixture() {
-    CLI::App* fixture = app_.add_subcommand("fixture", "make fixtures, look at them, or check files");
+    CLI::App* fixture =
+        app_.add_subcommand("fixture", "make fixtures, look at them, or check files");
     fixture->require_subcommand(1);
     OptionAdder* show = Begin(fixture, "show", "the fixtures of a set, or one of them whole",
                               [=, this] { Choose(Command::kFixtureShow, "fixture show"); });
@@ -317,6 +323,24 @@ class Parser {
     AddTargetOptions(add, &options_->target);
     AddRunOptions(add, options_);
     AddOutputOptions(add, options_);
+  }
+
+  void AddMerge() {
+    OptionAdder* add =
+        Begin(&app_, "merge", "put the reports of all shards of a plan together", [=, this] {
+          if (options_->report.empty()) throw Error(ErrorCode::kUsage, "merge: needs -o FILE");
+          Choose(Command::kMerge, "merge");
+        });
+    add->Positionals("REPORT", "one report of each shard (--shard), in any order",
+                     &options_->files);
+    AddAllowed(add, options_);
+    add->BeginGroup("Output", OptionAdder::Noted::kNo);
+    add->Path("-o,--report", "FILE", "", "the report of the whole plan (needed)",
+              [=, this](const std::string& text) { options_->report = text; });
+    AddRenderings(add, &options_->renderings);
+    AddPage(add, &options_->renderings);
+    add->Flag("--quiet", "print errors only", [=, this] { options_->quiet = true; });
+    AddColor(add, options_);
   }
 
   void AddServe() {

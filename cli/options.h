@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,14 @@ enum class Command {
   kGate,
   kDiff,
   kReplay,
+  kMerge,
   kServe,
+};
+
+/// --shard INDEX/COUNT
+struct ShardChoice {
+  int index = 0;  ///< 1-based.
+  int count = 0;
 };
 
 enum class ColorWish { kAuto, kAlways, kNever };
@@ -48,6 +56,7 @@ struct Options {
   std::vector<std::string> fixtures;  ///< --fixture, as given.
   std::string plan_file;              ///< kRun: a plan or a protocol.
   std::string save_plan;              ///< --plan; empty: not saved.
+  std::optional<ShardChoice> shard;   ///< kModes, kRun.
   RunnerSettings runner;
   bool dry_run = false;
   bool resume = false;
@@ -60,15 +69,15 @@ struct Options {
   std::vector<AllowedInconclusive> allowed;
 
   std::string file;  ///< kFixtureShow: a file, or the name of a set. kShow, kReplay: a report.
-  std::vector<std::string> files;         ///< kFixtureCheck: likewise. kGate, kDiff: reports.
-  std::string fixture_id;                 ///< kFixtureShow; empty: the whole set.
-  FixtureMakeOptions fixture_make;        ///< kFixtureMake.
-  bool json = false;                      ///< kManifest.
-  SupportQuery support;                   ///< kSupport.
-  ServeOptions serve;                     ///< kServe.
-  std::string baseline;                   ///< kGate; empty: none.
-  std::string protocol;                   ///< kGate; empty: none.
-  bool annotations = false;               ///< kGate.
+  std::vector<std::string> files;   ///< kFixtureCheck: likewise. kGate, kDiff, kMerge: reports.
+  std::string fixture_id;           ///< kFixtureShow; empty: the whole set.
+  FixtureMakeOptions fixture_make;  ///< kFixtureMake.
+  bool json = false;                ///< kManifest.
+  SupportQuery support;             ///< kSupport.
+  ServeOptions serve;               ///< kServe.
+  std::string baseline;             ///< kGate; empty: none.
+  std::string protocol;             ///< kGate; empty: none.
+  bool annotations = false;         ///< kGate.
   bool allow_different_prompts = false;   ///< kDiff.
   bool compare_changed_requests = false;  ///< kDiff.
 

@@ -40,4 +40,9 @@ ExitStatus OutcomeOf(const Judgement& judgement, RunEnd end,
   return static_cast<ExitStatus>(ExitCode(worst));
 }
 
+RunEnd EndOf(const Report& report) {
+  const bool is_lost = report.transcript.ended_early.starts_with("target lost");
+  return is_lost ? RunEnd::kTargetLost : RunEnd::kComplete;
+}
+
 }  // namespace detcheck

@@ -1,10 +1,13 @@
 #include "cli/plan_options.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "cli/number.h"
 #include "engine/base/error.h"
 #include "engine/base/private_names.h"
+#include "fixtures/file_io.h"
 #include "fixtures/scope_word.h"
 
 namespace detcheck {
@@ -57,7 +60,24 @@ std::string ShownCriterion(const std::string& text) {
   return std::string(kSchema) + PublicName(text.substr(kSchema.size()));
 }
 
+ShardChoice ParseShard(const std::string& text) {
+  constexpr int64_t kMostShards = 1000;
+  const size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw Error(ErrorCode::kUsage, fmt::format("--shard {}: not INDEX/COUNT", OneLine(text)));
+  }
+  const int64_t count = ParseWhole("--shard", text.substr(slash + 1), 1, kMostShards);
+  return {static_cast<int>(ParseWhole("--shard", text.substr(0, slash), 1, count)),
+          static_cast<int>(count)};
+}
+
 }  // namespace
+
+void AddShard(OptionAdder* add, Options* options) {
+  add->Value("--shard", "INDEX/COUNT", "the whole plan",
+             "run one of COUNT parts of the plan, from 1 on, which\ndetcheck merge puts together",
+             [=](const std::string& text) { options->shard = ParseShard(text); });
+}
 
 void AddPlanOptions(OptionAdder* add, Options* options) {
   ModeSettings* settings = &options->settings;

@@ -7,6 +7,7 @@
 
 #include "cli/runner.h"
 #include "engine/base/error.h"
+#include "fixtures/shard.h"
 
 namespace detcheck {
 namespace {
@@ -39,10 +40,12 @@ std::vector<int> ControlToRepeat(const Plan& plan, int next) {
   int end = next;
   while (end < num_steps && plan.steps[end].mode == mode) ++end;
   const std::set<int> requests = SubjectsOf(plan, next, end);
+  const std::vector<bool> is_to_run = IsToRun(plan);
 
   std::vector<int> order;
   std::vector<int> preparations;
   for (int i = begin; i < next; ++i) {
+    if (!is_to_run[i]) continue;
     if (IsPreparation(plan.steps[i])) {
       preparations.push_back(i);
       continue;
@@ -94,7 +97,9 @@ Resumption ResumeFrom(const std::string& path, const Plan& plan, const std::stri
   }
   const int next = VoidRewound(plan, &transcript);
   resumption.order = ControlToRepeat(plan, next);
-  for (int i = next; i < static_cast<int>(plan.steps.size()); ++i) resumption.order.push_back(i);
+  for (const int step : StepsToRun(plan)) {
+    if (step >= next) resumption.order.push_back(step);
+  }
   return resumption;
 }
 

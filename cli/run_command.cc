@@ -8,6 +8,7 @@
 #include "cli/protocol_file.h"
 #include "cli/renderings.h"
 #include "fixtures/file_io.h"
+#include "fixtures/shard.h"
 
 namespace detcheck {
 namespace {
@@ -25,7 +26,8 @@ ExitStatus RunFileCommand(const Options& options, const std::atomic<bool>& stop)
   RequireWritable(options.renderings);
   const std::string json = ReadFile(options.plan_file);
   if (IsProtocol(json)) return RunProtocol(json, options, &files, stop);
-  const Plan plan = PlanFromJson(json, options.plan_file);
+  Plan plan = PlanFromJson(json, options.plan_file);
+  if (options.shard) plan = ShardOf(plan, options.shard->index, options.shard->count);
   const std::unique_ptr<TextCheck> check = MakeTextCheck(plan.criterion, stop);
   if (options.dry_run) {
     PrintResult(DescribePlan(plan));

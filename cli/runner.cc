@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -25,17 +24,6 @@ bool WasCutOff(const Step& step, const StepRecord& record) {
 }
 
 }  // namespace
-
-bool IsPreparation(const Step& step) {
-  return step.kind == StepKind::kFlush || step.kind == StepKind::kRestart ||
-         step.kind == StepKind::kWait || step.arm == Arm::kPrepare;
-}
-
-std::vector<int> AllSteps(const Plan& plan) {
-  std::vector<int> order(plan.steps.size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 
 Runner::Runner(const Plan& plan, Backend* backend, const RunnerSettings& settings,
                const std::atomic<bool>& stop, TranscriptWriter* writer, RunObserver* observer,

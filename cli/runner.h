@@ -86,10 +86,4 @@ class Runner {
   RunEnd end_ = RunEnd::kComplete;
 };
 
-/// Whether the step only makes ready for the one after it.
-bool IsPreparation(const Step& step);
-
-/// All steps of a plan, in order.
-std::vector<int> AllSteps(const Plan& plan);
-
 }  // namespace detcheck

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fixtures/shard.h"
+
 namespace detcheck {
 namespace {
 
@@ -152,9 +154,9 @@ std::vector<CellFinding> CheckCells(const Plan& plan, const Transcript& transcri
     if (Counts(plan.steps[record.step], record)) counted[record.step] = true;
   }
   std::vector<CellFinding> findings;
-  for (size_t i = 0; i < num_steps; ++i) {
+  for (const int i : StepsToRun(plan)) {
     if (plan.steps[i].mode != mode || counted[i]) continue;
-    findings.push_back(Explain(plan.steps[i], static_cast<int>(i), last[i], num_attempts[i]));
+    findings.push_back(Explain(plan.steps[i], i, last[i], num_attempts[i]));
   }
   return findings;
 }

@@ -62,6 +62,10 @@ void RequireOwn(const Report& report, const std::string& file) {
 void RequireProtocol(const Report& report, const std::string& file, const Protocol* expected) {
   if (report.protocol) RequireOwn(report, file);
   if (expected == nullptr) return;
+  if (report.plan.shard) {
+    Refuse(file, fmt::format("plan.shard: is shard {} of {}: merge them first",
+                             report.plan.shard->index, report.plan.shard->count));
+  }
   if (!report.protocol) {
     Refuse(file, fmt::format("protocol: was run by none, not by {}", Printable(expected->name)));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "fixtures/shard.h"
 #include "reports/console_failure.h"
 #include "reports/console_words.h"
 
@@ -146,7 +147,7 @@ void AppendTiles(const Report& report, const Counts& counts, HtmlText* html) {
   const auto num_voided = std::count_if(records.begin(), records.end(), [](const StepRecord& r) {
     return r.voided.has_value() || r.error.has_value();
   });
-  AppendTile(fmt::format("{} / {}", records.size(), report.plan.steps.size()),
+  AppendTile(fmt::format("{} / {}", records.size(), StepsToRun(report.plan).size()),
              "attempts / planned steps", html);
   AppendTile(fmt::format("{}", num_voided), "attempts voided or failed", html);
   html->Close("div");

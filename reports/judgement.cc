@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "fixtures/shard.h"
 #include "reports/composition.h"
 #include "reports/evidence.h"
 #include "reports/judgement_words.h"
@@ -94,19 +95,19 @@ void NoteValidity(const std::string& criterion, ModeJudgement* judgement) {
                                          all.num_unknown));
 }
 
-void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
 bool IsByText(const std::vector<RequestJudgement>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const RequestJudgement& request) {
     return request.identity == TokenIdentity::kText;
   });
 }
 
-  if (IsOfSingleTexts(criterion.kind)) return NoteValidity(ToString(criterion), judgement);
+void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
   if (IsByText(judgement->requests)) {
     judgement->notes.emplace_back(
         "compared by text, as the target gives no token IDs: different tokens of equal text are "
         "not told apart");
   }
+  if (IsOfSingleTexts(criterion.kind)) return NoteValidity(ToString(criterion), judgement);
   if (criterion.kind != CriterionKind::kBitwise) return;
   int num_samples = 0;
   int num_traced = 0;
@@ -115,8 +116,8 @@ bool IsByText(const std::vector<RequestJudgement>& requests) {
     num_traced += request.traced_samples;
   }
   if (num_samples == 0) return;
-  judgement->notes.push_back(
   const bool by_text = IsByText(judgement->requests);
+  judgement->notes.push_back(
       num_traced == 0
           ? fmt::format("criterion bitwise, resolved to {}: the target gave no logprobs",
                         by_text ? "text" : "token_ids")
@@ -147,6 +148,12 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const Te
   judgement.bound = UpperBound95(judgement.num_batches);
   judgement.formed_sizes = FormedSizes(plan, transcript, mode);
   return judgement;
+}
+
+bool HasStepOf(const Plan& plan, Mode mode) {
+  const std::vector<int> steps = StepsToRun(plan);
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](int step) { return plan.steps[step].mode == mode; });
 }
 
 ModeJudgement Unplanned(const Plan::Unplanned& unplanned) {
@@ -209,7 +216,9 @@ void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgeme
   } else if (!transcript.complete) {
     inconclusive("not every step was run");
   }
-  if (!plan.required_scope.empty()) {
+  if (!plan.required_scope.empty() && plan.shard) {
+    judgement->notes.push_back("the required scope is asked of all shards together");
+  } else if (!plan.required_scope.empty()) {
     const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
     for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
       inconclusive(fmt::format("the required scope {} is not tested: {}", ToString(uncovered.word),
@@ -262,6 +271,7 @@ Judgement Judge(const Plan& plan, const Transcript& transcript, const Manifest& 
   Judgement judgement;
   judgement.criterion_digest = CriterionDigest(plan.criterion);
   for (const Mode mode : plan.modes) {
+    if (plan.shard && !HasStepOf(plan, mode)) continue;  // Of other shards.
     judgement.modes.push_back(JudgeMode(plan, transcript, texts, mode));
   }
   for (const Plan::Unplanned& unplanned : plan.unplanned) {

@@ -156,4 +156,14 @@ std::string IdentityDigest(const Manifest& subject) {
   return digest.HexDigest();
 }
 
+std::vector<std::string> DifferingIdentity(const Manifest& a, const Manifest& b) {
+  std::vector<std::string> names;
+  for (const FieldMeaning& meaning : kSubjectFields) {
+    if (meaning.identity && FieldValue(a, meaning.name) != FieldValue(b, meaning.name)) {
+      names.emplace_back(meaning.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace detcheck

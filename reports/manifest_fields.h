@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/backend.h"
 
@@ -35,5 +36,9 @@ std::string FieldValue(const Manifest& manifest, std::string_view name);
 /// Digest of the fields that are the subject's identity, whatever their order; unknown ones count
 /// as absent.
 std::string IdentityDigest(const Manifest& subject);
+
+/// Names of the fields that are the subject's identity and have not the same value in both, in the
+/// table's order.
+std::vector<std::string> DifferingIdentity(const Manifest& a, const Manifest& b);
 
 }  // namespace detcheck

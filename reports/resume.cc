@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "fixtures/shard.h"
 #include "reports/evidence.h"
 #include "reports/transcript.h"
 
@@ -55,9 +56,13 @@ size_t FirstRecordFrom(const Transcript& transcript, int step) {
   return static_cast<size_t>(it - records.begin());
 }
 
-// A step before `end` without any of the first `num_records` records; -1: there is none.
-int FirstMissing(const Transcript& transcript, size_t num_records, int end) {
-  std::vector<bool> has_record(static_cast<size_t>(end), false);
+// A step before `end` that is to be run, without any of the first `num_records` records; -1: there
+// is none.
+int FirstMissing(const Plan& plan, const Transcript& transcript, size_t num_records, int end) {
+  std::vector<bool> has_record(static_cast<size_t>(end), true);
+  for (const int step : StepsToRun(plan)) {
+    if (step < end) has_record[step] = false;
+  }
   for (size_t i = 0; i < num_records; ++i) {
     const int step = transcript.records[i].step;
     if (step < end) has_record[step] = true;
@@ -72,11 +77,13 @@ int RewindForResume(const Plan& plan, Transcript* transcript) {
   const int num_steps = static_cast<int>(plan.steps.size());
   std::erase_if(transcript->records,
                 [&](const StepRecord& record) { return record.step >= num_steps; });
+  const std::vector<bool> is_to_run = IsToRun(plan);
   int step = FirstUnfinished(plan, *transcript);
+  while (step < num_steps && !is_to_run[step]) ++step;
   while (true) {
     while (step > 0 && step < num_steps && !CanBegin(plan, step)) --step;
     const size_t num_kept = FirstRecordFrom(*transcript, step);
-    const int missing = FirstMissing(*transcript, num_kept, step);
+    const int missing = FirstMissing(plan, *transcript, num_kept, step);
     if (missing < 0) {
       transcript->records.resize(num_kept);
       return step;

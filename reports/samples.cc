@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "fixtures/shard.h"
 #include "reports/evidence.h"
 
 namespace detcheck {
@@ -30,7 +31,8 @@ const std::string& Sample::PromptDigest() const {
 std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& transcript,
                                            Mode mode) {
   std::map<int, RequestSamples> by_request;
-  for (const Step& step : plan.steps) {
+  for (const int step_idx : StepsToRun(plan)) {
+    const Step& step = plan.steps[step_idx];
     if (step.mode != mode || !IsJudged(step)) continue;
     for (const PlannedItem& item : step.items) {
       RequestSamples& samples = by_request[item.request];

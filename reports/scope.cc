@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fixtures/shard.h"
 #include "reports/evidence.h"
 #include "reports/report.h"
 #include "reports/samples.h"
@@ -43,7 +44,8 @@ std::string LimitInWords(const PlannedRequest& request) {
 
 std::set<int> SubjectsOf(const Plan& plan) {
   std::set<int> subjects;
-  for (const Step& step : plan.steps) {
+  for (const int step_idx : StepsToRun(plan)) {
+    const Step& step = plan.steps[step_idx];
     if (step.arm == Arm::kPrepare) continue;
     for (const PlannedItem& item : step.items) {
       if (item.subject) subjects.insert(item.request);
@@ -61,8 +63,6 @@ std::string OfAllFixtures(const Plan& plan, const InWords& in_words) {
   return fmt::format("{}", fmt::join(distinct, "; "));
 }
 
-std::vector<ScopeFact> Held(const Plan& plan, const Transcript& transcript,
-                            const Judgement& judgement, const TargetFacts& facts) {
 // Where requests are compared by text: of how many that is so.
 std::vector<ScopeFact> TokenIdentityOf(const Judgement& judgement) {
   int num_requests = 0;
@@ -80,6 +80,8 @@ std::vector<ScopeFact> TokenIdentityOf(const Judgement& judgement) {
                                                num_by_text, num_requests)}};
 }
 
+std::vector<ScopeFact> Held(const Plan& plan, const Transcript& transcript,
+                            const Judgement& judgement, const TargetFacts& facts) {
   const auto size = [](const std::optional<int>& value) {
     return value ? fmt::format("{}", *value) : std::string("not known");
   };
@@ -110,8 +112,9 @@ std::vector<ScopeFact> HoldsFor(const Manifest& subject) {
 }
 
 int NumSteps(const Plan& plan, Mode mode) {
-  return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(),
-                                        [&](const Step& step) { return step.mode == mode; }));
+  const std::vector<int> steps = StepsToRun(plan);
+  return static_cast<int>(std::count_if(steps.begin(), steps.end(),
+                                        [&](int step) { return plan.steps[step].mode == mode; }));
 }
 
 std::vector<std::string> NotTested(const Plan& plan, const Transcript& transcript) {
@@ -133,6 +136,11 @@ std::vector<std::string> NotTested(const Plan& plan, const Transcript& transcrip
   }
   if (!not_asked.empty()) {
     not_tested.push_back(fmt::format("modes not asked for: {}", fmt::join(not_asked, ", ")));
+  }
+  if (plan.shard) {
+    not_tested.push_back(fmt::format(
+        "the other shards: {} of {} steps of the plan are in shard {} of {}",
+        plan.shard->steps.size(), plan.steps.size(), plan.shard->index, plan.shard->count));
   }
   not_tested.push_back("other engines, models, settings, devices and machines");
   return not_tested;

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "fixtures/shard.h"
 #include "reports/composition.h"
 #include "reports/condition.h"
 #include "reports/samples.h"
@@ -222,6 +223,13 @@ std::string Names(const std::vector<Mode>& modes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+bool HasStepOf(const Plan& plan, const std::vector<Mode>& modes) {
+  const std::vector<int> steps = StepsToRun(plan);
+  return std::any_of(steps.begin(), steps.end(), [&](int step) {
+    return std::find(modes.begin(), modes.end(), plan.steps[step].mode) != modes.end();
+  });
+}
+
 std::string WhyNotTested(const WordRule& rule, const Plan& plan) {
   if (rule.word == ScopeWord::kReplica) return "one target was asked";
   if (rule.word == ScopeWord::kGpuToGpu) {
@@ -232,6 +240,9 @@ std::string WhyNotTested(const WordRule& rule, const Plan& plan) {
     if (std::find(rule.modes.begin(), rule.modes.end(), mode) != rule.modes.end()) {
       planned.push_back(mode);
     }
+  }
+  if (!planned.empty() && plan.shard && !HasStepOf(plan, planned)) {
+    return fmt::format("{} {} of other shards", Names(planned), planned.size() == 1 ? "is" : "are");
   }
   if (!planned.empty()) return fmt::format("no step of {} that counts shows it", Names(planned));
   for (const Plan::Unplanned& unplanned : plan.unplanned) {

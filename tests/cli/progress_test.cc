@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fixtures/file_io.h"
+#include "fixtures/shard.h"
 #include "tests/cli/testing.h"
 
 namespace detcheck {
@@ -16,7 +17,7 @@ TEST(Progress, ALinePerTenthWhereThereIsNoTerminal) {
   small.AddBatch(1);
   std::FILE* out = std::fopen(folder.Path("out").c_str(), "w");
   {
-    Progress progress(small.plan, AllSteps(small.plan), out);
+    Progress progress(small.plan, StepsToRun(small.plan), out);
     FakeBackend backend{FakeOptions{}};
     RunPlan(small.plan, &backend, {}, nullptr, &progress);
   }
@@ -29,7 +30,7 @@ TEST(Progress, ALinePerTenthWhereThereIsNoTerminal) {
 TEST(Progress, NothingWithoutAFile) {
   SmallPlan small;
   small.AddBatch(1);
-  Progress progress(small.plan, AllSteps(small.plan), nullptr);
+  Progress progress(small.plan, StepsToRun(small.plan), nullptr);
   progress.OnStepStarted(0);
   progress.OnTokens(3);
   progress.OnStepEnded(0);

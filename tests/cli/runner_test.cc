@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fixtures/fixture.h"
+#include "fixtures/shard.h"
 #include "reports/manifest_fields.h"
 #include "tests/cli/testing.h"
 
@@ -221,7 +222,7 @@ TEST(Runner, StopCutsABatchOffAndKeepsItsBeginning) {
   StopAfterTokens observer(&stop, 2, 3);
   Transcript transcript;
   Runner runner(small.plan, &backend, {}, stop, nullptr, &observer, &transcript);
-  EXPECT_EQ(runner.Run(AllSteps(small.plan)), RunEnd::kInterrupted);
+  EXPECT_EQ(runner.Run(StepsToRun(small.plan)), RunEnd::kInterrupted);
   EXPECT_FALSE(transcript.complete);
   EXPECT_EQ(transcript.ended_early, "interrupted");
   ASSERT_THAT(transcript.records, SizeIs(3));

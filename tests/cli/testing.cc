@@ -1,3 +1,4 @@
+#include "fixtures/shard.h"
 #include "tests/cli/testing.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TestRun RunPlan(const Plan& plan, Backend* backend, const RunnerSettings& settin
   TestRun run;
   run.transcript.identity = IdentityDigest(backend->Describe().subject);
   Runner runner(plan, backend, without_pauses, stop, writer, observer, &run.transcript);
-  run.end = runner.Run(AllSteps(plan));
+  run.end = runner.Run(StepsToRun(plan));
   return run;
 }
 

@@ -61,6 +61,13 @@ TEST(GateProtocol, ARunByNone) {
             "r.json: protocol: was run by none, not by mine");
 }
 
+TEST(GateProtocol, AShardAlone) {
+  const Protocol protocol = Declares("bitwise");
+  Report report = RunBy(protocol);
+  report.plan.shard = Shard{2, 3, {0}};
+  EXPECT_EQ(Refusal(report, &protocol), "r.json: plan.shard: is shard 2 of 3: merge them first");
+}
+
 TEST(GateProtocol, ACriterionThatWasChangedAfterwards) {
   const Protocol declared = Declares("bitwise");
   const Protocol weaker = Declares("token_ids");

@@ -1,0 +1,211 @@
+#include "reports/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "fixtures/file_io.h"
+#include "fixtures/shard.h"
+#include "reports/manifest_fields.h"
+
+namespace detcheck {
+namespace {
+
+constexpr std::string_view kProcessStart = "process.start";
+
+[[noreturn]] void Refuse(const ShardReport& shard, const std::string& fact) {
+  throw Error(ErrorCode::kInput, OneLine(shard.file) + ": " + fact);
+}
+
+const Shard& ShardIn(const ShardReport& shard) {
+  if (!shard.report.plan.shard) Refuse(shard, "plan.shard: is missing: --shard did not make it");
+  return *shard.report.plan.shard;
+}
+
+void RequireSamePlan(const ShardReport& first, const ShardReport& other) {
+  const Plan& a = first.report.plan;
+  const Plan& b = other.report.plan;
+  const std::string file = OneLine(first.file);
+  if (!(a.criterion == b.criterion)) {
+    Refuse(other,
+           fmt::format("plan.criterion: {}, that of {} is {}", OneLine(ToString(b.criterion)), file,
+                       OneLine(ToString(a.criterion))));
+  }
+  if (ShardIn(first).count != ShardIn(other).count) {
+    Refuse(other, fmt::format("plan.shard.count: {}, that of {} is {}", ShardIn(other).count, file,
+                              ShardIn(first).count));
+  }
+  if (!(WholePlan(a) == WholePlan(b))) Refuse(other, "plan: is not that of " + file);
+  const auto digest = [](const ShardReport& shard) {
+    return shard.report.protocol ? ProtocolDigest(*shard.report.protocol) : std::string();
+  };
+  if (digest(first) != digest(other)) Refuse(other, "protocol: is not that of " + file);
+}
+
+void RequireSameTarget(const ShardReport& first, const ShardReport& other) {
+  for (const std::string& name : DifferingIdentity(first.report.subject, other.report.subject)) {
+    if (name == kProcessStart) continue;
+    Refuse(other, fmt::format("subject.{}: another target: '{}', that of {} is '{}'", name,
+                              OneLine(FieldValue(other.report.subject, name)), OneLine(first.file),
+                              OneLine(FieldValue(first.report.subject, name))));
+  }
+}
+
+void RequireEachOnce(const std::vector<ShardReport>& shards) {
+  const int count = ShardIn(shards.front()).count;
+  std::vector<const ShardReport*> by_index(static_cast<size_t>(count), nullptr);
+  for (const ShardReport& shard : shards) {
+    const ShardReport*& place = by_index[ShardIn(shard).index - 1];
+    if (place != nullptr) {
+      Refuse(shard, fmt::format("plan.shard.index: {} is {} already", ShardIn(shard).index,
+                                OneLine(place->file)));
+    }
+    place = &shard;
+  }
+  std::string missing;
+  for (int i = 0; i < count; ++i) {
+    if (by_index[i] == nullptr) missing += (missing.empty() ? "" : ", ") + std::to_string(i + 1);
+  }
+  if (!missing.empty()) {
+    Refuse(shards.front(), fmt::format("plan.shard: missing of {} shards: {}", count, missing));
+  }
+}
+
+void RequireAllSteps(const std::vector<ShardReport>& shards) {
+  std::vector<bool> has_step(shards.front().report.plan.steps.size(), false);
+  for (const ShardReport& shard : shards) {
+    for (const int step : ShardIn(shard).steps) has_step[step] = true;
+  }
+  const auto it = std::find(has_step.begin(), has_step.end(), false);
+  if (it == has_step.end()) return;
+  Refuse(shards.front(),
+         fmt::format("plan.shard.steps: step {} is in no shard", it - has_step.begin()));
+}
+
+// "all --shard 1/3 --n-trials 3" without the shard.
+std::string WithoutShard(std::string arguments) {
+  constexpr std::string_view kOption = " --shard ";
+  const size_t begin = arguments.find(kOption);
+  if (begin == std::string::npos) return arguments;
+  return arguments.erase(begin, arguments.find(' ', begin + kOption.size()) - begin);
+}
+
+/// Adds reports to the first, one after another.
+class Merging {
+ public:
+  explicit Merging(Report first) : report_(std::move(first)) {
+    report_.plan = WholePlan(std::move(report_.plan));
+    report_.transcript.plan_digest = PlanDigest(report_.plan);
+    NoteStart(report_, 0);
+    Note(1, &report_.transcript.ended_early);
+    for (const StepRecord& record : report_.transcript.records) NoteRecord(record);
+  }
+
+  void Add(int index, Report shard) {
+    const int launch = FirstLaunchOf(shard);
+    const double begins_s = ends_s_;
+    Note(index, &shard.transcript.ended_early);
+    for (StepRecord& record : shard.transcript.records) {
+      record.launch += launch;
+      record.started_s += begins_s;
+      record.ended_s += begins_s;
+      NoteRecord(record);
+      report_.transcript.records.push_back(std::move(record));
+    }
+    AddFacts(shard);
+    for (const auto& [text, finding] : shard.texts) AddFinding(text, finding);
+  }
+
+  Report Take() {
+    for (ManifestField& field : report_.harness) {
+      if (field.name == "arguments") field.value = WithoutShard(field.value);
+    }
+    if (starts_.size() > 1) {
+      for (ManifestField& field : report_.subject) {
+        if (field.name == kProcessStart) field = {field.name, "", FieldSource::kUnknown};
+      }
+    }
+    JudgeReport(&report_);
+    return std::move(report_);
+  }
+
+ private:
+  void NoteRecord(const StepRecord& record) {
+    ends_s_ = std::max(ends_s_, record.ended_s);
+    num_launches_ = std::max(num_launches_, record.launch + 1);
+  }
+
+  void NoteStart(const Report& shard, int launch) {
+    starts_.emplace(FieldValue(shard.subject, kProcessStart), launch);
+  }
+
+  // The number of the shard's first start of the target.
+  int FirstLaunchOf(const Report& shard) {
+    // A target that the harness starts itself is another one in each run.
+    if (!shard.facts.capabilities.restart) {
+      const auto it = starts_.find(FieldValue(shard.subject, kProcessStart));
+      if (it != starts_.end()) return it->second;
+    }
+    NoteStart(shard, num_launches_);
+    return num_launches_;
+  }
+
+  static void Note(int index, std::string* ended_early) {
+    if (!ended_early->empty()) *ended_early += fmt::format(" (shard {})", index);
+  }
+
+  void AddFacts(const Report& shard) {
+    Transcript& all = report_.transcript;
+    const Transcript& own = shard.transcript;
+    all.complete = all.complete && own.complete;
+    // An infrastructure error tells before other ends.
+    if (all.ended_early.empty() || (own.ended_early.starts_with("target lost") &&
+                                    !all.ended_early.starts_with("target lost"))) {
+      all.ended_early = own.ended_early;
+    }
+    if (own.identity_after != own.identity && all.identity_after == all.identity) {
+      all.identity_after = own.identity_after;
+    }
+    RunFacts& run = report_.run;
+    run.started_utc = std::min(run.started_utc, shard.run.started_utc);
+    run.duration_s += shard.run.duration_s;
+    run.interrupted = run.interrupted || shard.run.interrupted;
+    run.resumed_records += shard.run.resumed_records;
+  }
+
+  // What two shards found of one text must be the same, or it is not known.
+  void AddFinding(const std::string& text, const TextFinding& finding) {
+    const auto [it, is_new] = report_.texts.emplace(text, finding);
+    if (is_new || it->second.validity == finding.validity) return;
+    it->second = {Validity::kUnknown, "shards found different things of it"};
+  }
+
+  Report report_;
+  std::map<std::string, int> starts_;  // First launch, by the process's start.
+  int num_launches_ = 0;
+  double ends_s_ = 0.0;
+};
+
+}  // namespace
+
+Report MergeShards(std::vector<ShardReport> shards) {
+  for (const ShardReport& shard : shards) {
+    RequireSamePlan(shards.front(), shard);
+    RequireSameTarget(shards.front(), shard);
+  }
+  RequireEachOnce(shards);
+  RequireAllSteps(shards);
+  std::sort(shards.begin(), shards.end(), [](const ShardReport& a, const ShardReport& b) {
+    return ShardIn(a).index < ShardIn(b).index;
+  });
+  Merging merging(std::move(shards.front().report));
+  for (size_t i = 1; i < shards.size(); ++i) {
+    merging.Add(static_cast<int>(i) + 1, std::move(shards[i].report));
+  }
+  return merging.Take();
+}
+
+}  // namespace detcheck
