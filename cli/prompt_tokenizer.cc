@@ -16,17 +16,10 @@ std::string OrElse(const std::string& text, const std::string& other) {
   return text.empty() ? other : text;
 }
 
-std::filesystem::path TokenizerFile(const std::string& dir_or_file) {
-  std::error_code ignored;
-  const bool is_dir = std::filesystem::is_directory(dir_or_file, ignored);
-  return is_dir ? std::filesystem::path(dir_or_file) / "tokenizer.json"
-                : std::filesystem::path(dir_or_file);
-}
-
 class LocalTokenizer : public PromptTokenizer {
  public:
   explicit LocalTokenizer(const FixtureMakeOptions& make)
-      : file_(TokenizerFile(make.tokenizer)),
+      : file_(Tokenizer::FileOf(make.tokenizer)),
         name_(make.tokenizer_name),
         tokenizer_(Tokenizer::Read(file_.string())) {}
 

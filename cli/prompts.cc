@@ -37,7 +37,14 @@ void PromptResolver::Append(const AnswerSlice& slice, std::vector<TokenId>* ids)
         ErrorCode::kUnsupported,
         fmt::format("its prompt needs the answer of step {}, which never succeeded", slice.step));
   }
-  const std::vector<TokenId>& from = transcript_.records[record].completions[slice.item].token_ids;
+  const Completion& answer = transcript_.records[record].completions[slice.item];
+  if (answer.completion_tokens) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("its prompt needs the token IDs of step {}, item {}, and the target "
+                            "returns none (ids_out)",
+                            slice.step, slice.item));
+  }
+  const std::vector<TokenId>& from = answer.token_ids;
   if (slice.end > static_cast<int>(from.size())) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("its prompt needs {} tokens of step {}, item {}, which gave {}",

@@ -10,6 +10,7 @@
 #include "engine/base/private_names.h"
 #include "engine/remote/adapter.h"
 #include "engine/remote/endpoint.h"
+#include "engine/tokenizer/tokenizer.h"
 #include "fixtures/file_io.h"
 #include "reports/manifest_fields.h"
 
@@ -72,13 +73,20 @@ void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string
              [=](const std::string& text) { remote->declared.push_back(ParseDeclared(text)); });
 }
 
+void AddTokenizerOption(OptionAdder* add, RemoteOptions* remote) {
+  add->Path("--tokenizer", "DIR|FILE", "",
+            "tokenizer.json of the model: its token IDs become text\nfor servers that take none",
+            [=](const std::string& text) { remote->tokenizer = Tokenizer::FileOf(text); });
+}
+
 void CheckRemoteOptions(const TargetOptions& target) {
   const RemoteOptions& remote = target.remote;
   const RemoteOptions none;
   if (remote.endpoint.empty()) {
     const bool any = remote.api != none.api || !remote.served_model.empty() ||
                      !remote.api_key_env.empty() || remote.timeout_s != none.timeout_s ||
-                     !remote.ca_cert.empty() || remote.insecure || !remote.declared.empty();
+                     !remote.ca_cert.empty() || remote.insecure || !remote.tokenizer.empty() ||
+                     !remote.declared.empty();
     if (any) throw Error(ErrorCode::kUsage, "an option of a server: needs --endpoint URL");
     return;
   }

@@ -12,6 +12,9 @@ void AddRemoteOptions(
     OptionAdder* add, RemoteOptions* remote,
     const std::string& what_for = "test the server there instead of the embedded engine");
 
+/// --tokenizer, for runs.
+void AddTokenizerOption(OptionAdder* add, RemoteOptions* remote);
+
 /// Throws Error(kUsage) where options of a server and of the embedded engine are mixed, or one of a
 /// server is given without --endpoint.
 void CheckRemoteOptions(const TargetOptions& target);

@@ -22,6 +22,9 @@ struct Answer {
   std::vector<TokenId> token_ids;
   std::vector<TokenLogprob> logprobs;  ///< One per token where they were asked for.
   std::optional<std::string> text;
+  /// Where the server gives no IDs: tokens so far, and the bytes of those that have a logprob.
+  std::optional<int> num_tokens;
+  std::vector<std::string> token_bytes;
   std::optional<FinishReason> finish;  ///< Absent: the answer has not ended.
   std::string error;                   ///< Not empty: the answer is of no use.
   std::optional<int> prompt_tokens;    ///< As the server counted them.
@@ -37,13 +40,18 @@ struct LoadSample {
   std::optional<int> total;         ///< Requests running or waiting, on all schedulers.
   std::optional<double> generated;  ///< Tokens generated since the server's start.
   std::optional<double> preempted;  ///< Preemptions since then.
+  std::optional<double> batches;    ///< Groups of requests that were prefilled together since then.
+  std::optional<double> batched;    ///< Requests in those.
 };
 
 /// What a server says of itself.
 struct ServerClaims {
   Manifest subject;
   /// Its bits are what the server's kind can do; the pre-flight takes away what is not seen.
+  /// text_in: it reads prompts as text too, or, without ids_in, in no other way.
   TargetFacts facts;
+  /// What it says that it puts in front of every text; nothing where it does not say.
+  std::vector<TokenId> added_ids;
 };
 
 /// What becomes of one attempt to flush.
@@ -68,7 +76,8 @@ class Adapter {
   /// Why the server would not run the request as it is; empty: it would.
   virtual std::string Refuses(const Request& /*request*/) const { return ""; }
 
-  /// The request with every sampling parameter, streamed where the server streams. `salt` names a
+  /// The request with every sampling parameter, streamed where the server streams: its prompt_text
+  /// in place of its IDs where there is one. `salt` names a
   /// part of the prefix cache of its own, for servers that know such; never empty.
   virtual HttpRequest Ask(const Request& request, const std::string& salt) const = 0;
 

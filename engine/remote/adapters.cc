@@ -4,7 +4,10 @@
 #include "engine/remote/adapter.h"
 #include "engine/remote/llamacpp.h"
 #include "engine/remote/lmdeploy.h"
+#include "engine/remote/ollama.h"
+#include "engine/remote/openai.h"
 #include "engine/remote/sglang.h"
+#include "engine/remote/tgi.h"
 #include "engine/remote/trtllm.h"
 #include "engine/remote/vllm.h"
 
@@ -18,13 +21,17 @@ struct Known {
   std::unique_ptr<Adapter> (*make)(const RemoteOptions& options);
 };
 
-/// In the order in which a server is looked at: those that cannot be taken for another come first.
+/// In the order in which a server is looked at: those that cannot be taken for another come first,
+/// and last what any of them may be.
 constexpr auto kKnown = std::to_array<Known>({
     {"sglang", IsSglang, MakeSglangAdapter},
     {"vllm", IsVllm, MakeVllmAdapter},
     {"trtllm", IsTrtllm, MakeTrtllmAdapter},
     {"lmdeploy", IsLmdeploy, MakeLmdeployAdapter},
     {"llamacpp", IsLlamacpp, MakeLlamacppAdapter},
+    {"tgi", IsTgi, MakeTgiAdapter},
+    {"ollama", IsOllama, MakeOllamaAdapter},
+    {"openai", IsOpenai, MakeOpenaiAdapter},
 });
 
 constexpr auto kNames = [] {

@@ -15,6 +15,8 @@ struct RemoteOptions {
   double timeout_s = 600.0;  ///< Longest wait for one answer.
   std::string ca_cert;       ///< File of certificate authorities; empty: the system's.
   bool insecure = false;     ///< --insecure
+  /// A tokenizer.json, by which prompts become text for servers that take no IDs; empty: none.
+  std::string tokenizer;
   /// Manifest fields that the server does not tell, and their values.
   std::vector<std::pair<std::string, std::string>> declared;
 };

@@ -1,18 +1,14 @@
 #include "engine/remote/remote_backend.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <thread>
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "engine/remote/claims.h"
 #include "engine/remote/server_error.h"
-#include "engine/remote/tier.h"
 
 namespace detcheck {
 namespace {
@@ -29,12 +25,6 @@ constexpr int kTooMany = 429;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kServerError = 500;
-
-/// Distinct for every process; a name, not a draw of the plan.
-std::string NewRunId() {
-  std::random_device device;
-  return fmt::format("{:08x}{:08x}", device(), device());
-}
 
 void Pause(double seconds, const std::atomic<bool>& stop) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -54,54 +44,40 @@ bool IsOfServer(const HttpResult& http) {
          http.status == kForbidden || http.status >= kServerError;
 }
 
+int TokensOf(const Answer& answer) {
+  return answer.num_tokens.value_or(static_cast<int>(answer.token_ids.size()));
+}
+
 /// What is wrong with an answer that came to its end; empty: nothing.
 std::string WhatIsWrong(const BatchItem& item, const Answer& answer) {
-  const size_t num_tokens = answer.token_ids.size();
-  const size_t most = static_cast<size_t>(item.request.max_new_tokens);
+  const int num_tokens = TokensOf(answer);
   if (!answer.finish) return "the answer ended without a finish reason";
-  if (num_tokens > most) {
-    return fmt::format("{} tokens were answered, {} asked for", num_tokens, most);
+  if (num_tokens > item.request.max_new_tokens) {
+    return fmt::format("{} tokens were answered, {} asked for", num_tokens,
+                       item.request.max_new_tokens);
   }
-  if (item.request.top_logprobs && !answer.logprobs.empty() &&
-      answer.logprobs.size() != num_tokens) {
-    return fmt::format("{} tokens came with {} logprobs", num_tokens, answer.logprobs.size());
+  const auto num_logprobs = static_cast<int>(answer.logprobs.size());
+  // Servers that give no IDs leave out the logprobs of tokens that have no text of their own.
+  if (item.request.top_logprobs && num_logprobs > 0 && num_logprobs != num_tokens &&
+      !answer.num_tokens) {
+    return fmt::format("{} tokens came with {} logprobs", num_tokens, num_logprobs);
   }
   if (answer.text && !IsUtf8(*answer.text)) return "the answer's text is not UTF-8";
   return "";
 }
 
-}  // namespace
-
-RemoteBackend::RemoteBackend(const RemoteOptions& options)
-    : options_(options),
-      client_(EndpointOf(options)),
-      calls_(&client_, never_stop_),
-      adapter_(MakeAdapter(options, &calls_)),
-      claims_(adapter_->Learn(&calls_)),
-      run_id_(NewRunId()) {
-  ApplyDeclared(options_.declared, &claims_);
-  seen_ = Preflight(claims_.facts, [this](const Request& request) { return AskAlone(request); });
-  ApplyFindings(seen_, &claims_.facts.capabilities);
-  Capabilities& can = claims_.facts.capabilities;
-  // A flush that the server always refuses is none; it must have seen a request before the first.
-  if (can.flush) can.flush = can.prefix_cache && Flush().accepted;
-}
-
-std::string RemoteBackend::Summary() const {
-  return fmt::format("{} at {}: {}", adapter_->name(), client_.endpoint().label,
-                     TierInWords(claims_.facts.capabilities));
-}
-
-Description RemoteBackend::Describe() {
-  ServerClaims now = adapter_->Learn(&calls_);
-  ApplyDeclared(options_.declared, &now);
-  if (!fingerprint_.empty()) {
-    now.subject.push_back({"engine.fingerprint", fingerprint_, FieldSource::kClaimed});
+/// The count as the server told it must be that of the IDs that its text stands for.
+void RequireCount(size_t num_ids, Completion* completion) {
+  if (!completion->error.empty() || !completion->prompt_tokens ||
+      *completion->prompt_tokens == static_cast<int>(num_ids)) {
+    return;
   }
-  return {.engine = fmt::format("{} at {}", adapter_->name(), client_.endpoint().label),
-          .facts = claims_.facts,
-          .subject = std::move(now.subject)};
+  completion->finish_reason = FinishReason::kError;
+  completion->error = fmt::format("{} tokens were sent as text, the server counted {}", num_ids,
+                                  *completion->prompt_tokens);
 }
+
+}  // namespace
 
 BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
                                     const std::atomic<bool>& stop, const TokenCallback& on_token) {
@@ -121,21 +97,27 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
   for (size_t i = 0; i < items.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     result.completions.push_back(ToCompletion(items[i], outcome));
-    const Completion& completion = result.completions.back();
+    Completion& completion = result.completions.back();
+    if (texts_) RequireCount(items[i].request.prompt_ids.size(), &completion);
     exact = exact && (completion.finish_reason == FinishReason::kLength ||
                       completion.finish_reason == FinishReason::kStop);
     NoteFingerprint(outcome.answer.fingerprint);
     spans.push_back({outcome.http.times.sent, outcome.first_token_s, outcome.last_token_s,
-                     outcome.http.times.ended, static_cast<int>(completion.token_ids.size()),
-                     completion.prompt_tokens, outcome.answer.cached_tokens});
+                     outcome.http.times.ended, NumTokens(completion), completion.prompt_tokens,
+                     outcome.answer.cached_tokens});
     loads.insert(loads.end(), outcome.loads.begin(), outcome.loads.end());
   }
   const bool has_counters = claims_.facts.capabilities.batch_witness;
   const std::vector<Witness> witnesses = WitnessRequests(spans, loads, has_counters);
   const std::optional<int> preemptions = PreemptionsBetween(before, after);
+  const bool together = FormedTogether(before, after, static_cast<int>(items.size()));
   for (size_t i = 0; i < items.size(); ++i) {
     Witness& witness = result.completions[i].witness;
     witness = witnesses[i];
+    if (together) {
+      witness.formed_size = static_cast<int>(items.size());
+      witness.source = WitnessSource::kServer;
+    }
     const std::optional<int>& own = outcomes[i].answer.preemptions;
     witness.preemptions = own ? own : preemptions;  // Some servers count those of a batch together.
   }
@@ -150,9 +132,13 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
   return result;
 }
 
-std::string RemoteBackend::WhyNotRun(const BatchItem& item) const {
+std::string RemoteBackend::WhyNotRun(const BatchItem& item) {
   if (item.release.kind == Release::Kind::kAtEngineStep) {
     return "a server does not take requests at a given engine step";
+  }
+  if (texts_) {
+    const PromptText& text = texts_->TextOf(item.request.prompt_ids);
+    if (!text.why_not.empty()) return "not sent: " + text.why_not;
   }
   return adapter_->Refuses(item.request);
 }
@@ -194,9 +180,10 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
 Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& asked,
                                   Outcome* outcome) {
   Answer& answer = outcome->answer;
-  const size_t before = answer.token_ids.size();
+  const int before = TokensOf(answer);
   TakeAnswer(event.data, asked.request, &answer);
-  if (answer.token_ids.size() > before) {
+  const int num_tokens = TokensOf(answer);
+  if (num_tokens > before) {
     if (!outcome->first_token_s) outcome->first_token_s = event.time_s;
     outcome->last_token_s = event.time_s;
   }
@@ -205,7 +192,6 @@ Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& ask
     load.running = answer.running;
     outcome->loads.push_back({event.time_s, event.time_s, load});
   }
-  const auto num_tokens = static_cast<int>(answer.token_ids.size());
   const bool abort = asked.abort_after_tokens && num_tokens >= *asked.abort_after_tokens;
   return {.tokens = num_tokens, .close = abort || !answer.error.empty()};
 }
@@ -222,7 +208,9 @@ void RemoteBackend::TakeAnswer(std::string_view json, const Request& request,
 }
 
 HttpRequest RemoteBackend::RequestFor(const BatchItem& item) {
-  HttpRequest http = adapter_->Ask(item.request, SaltFor(item.request.cache));
+  Request request = item.request;
+  if (texts_) request.prompt_text = texts_->TextOf(request.prompt_ids).text;
+  HttpRequest http = adapter_->Ask(request, SaltFor(request.cache));
   http.release = item.release;
   http.deadlines.first_byte_s = options_.timeout_s;
   http.deadlines.idle_s = std::min(options_.timeout_s, kLongestIdle_s);
@@ -239,7 +227,11 @@ Completion RemoteBackend::ToCompletion(const BatchItem& item, const Outcome& out
   const Answer& answer = outcome.answer;
   Completion completion;
   completion.token_ids = answer.token_ids;
-  if (item.request.top_logprobs) completion.logprobs = answer.logprobs;
+  if (item.request.top_logprobs) {
+    completion.logprobs = answer.logprobs;
+    completion.token_bytes = answer.token_bytes;
+  }
+  if (answer.token_ids.empty()) completion.completion_tokens = answer.num_tokens;
   completion.text = answer.text;
   completion.prompt_tokens = answer.prompt_tokens;
   completion.times.sent = outcome.http.times.sent.value_or(0.0);
@@ -264,6 +256,8 @@ Completion RemoteBackend::ToCompletion(const BatchItem& item, const Outcome& out
 Completion RemoteBackend::AskAlone(const Request& request) {
   std::vector<TimedLoad> ignored;
   const BatchItem item{request, {}, {}};
+  const std::string why = WhyNotRun(item);
+  if (!why.empty()) throw Error(ErrorCode::kUnsupported, "pre-flight: " + why);
   const std::vector<Outcome> outcomes = Exchange({item}, never_stop_, nullptr, &ignored);
   RequireAnswers(outcomes, never_stop_);
   NoteFingerprint(outcomes[0].answer.fingerprint);

@@ -12,6 +12,7 @@
 #include "engine/remote/http_client.h"
 #include "engine/remote/options.h"
 #include "engine/remote/preflight.h"
+#include "engine/remote/prompt_text.h"
 #include "engine/remote/remote_witness.h"
 #include "engine/remote/server_calls.h"
 
@@ -51,13 +52,17 @@ class RemoteBackend : public Backend {
     std::optional<double> last_token_s;
   };
 
+  /// What the server can do, by the pre-flight: with IDs where it takes them, else with text.
+  void FindOut();
+  /// Prompts are text from here on.
+  void SendText();
   std::vector<Outcome> Exchange(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
                                 const TokenCallback& on_token, std::vector<TimedLoad>* loads);
   Progress TakeEvent(const StreamEvent& event, const BatchItem& asked, Outcome* outcome);
   /// An event, or an answer whole.
   void TakeAnswer(std::string_view json, const Request& request, Answer* answer) const;
   /// Why the server would not run the item as it is; empty: it would.
-  std::string WhyNotRun(const BatchItem& item) const;
+  std::string WhyNotRun(const BatchItem& item);
   HttpRequest RequestFor(const BatchItem& item);
   std::string SaltFor(CacheWish cache);
   Completion ToCompletion(const BatchItem& item, const Outcome& outcome) const;
@@ -74,8 +79,8 @@ class RemoteBackend : public Backend {
   ServerCalls calls_;
   std::unique_ptr<Adapter> adapter_;
   ServerClaims claims_;
-  PreflightFindings seen_;
-  const std::string run_id_;  ///< Of this process: no two runs share a salt.
+  std::optional<PromptTexts> texts_;  ///< Where prompts are sent as text.
+  const std::string run_id_;          ///< Of this process: no two runs share a salt.
   int num_salts_ = 0;
   int epoch_ = 0;            ///< Of the salt that requests share which may read the cache.
   std::string fingerprint_;  ///< As the answers told it; " -> " where it changed.

@@ -37,6 +37,16 @@ Error Refusal(const Reply& reply, const std::string& label) {
           of_server ? label + ": the tokenizer: " + reply.error : "the server: " + reply.error};
 }
 
+/// The answer of the first of `paths` that the server has; nothing where it has none of them.
+std::optional<Reply> Ask(const std::vector<std::string>& paths, const std::string& body,
+                         ServerCalls* server) {
+  for (const std::string& path : paths) {
+    Reply reply = server->Post(path, body);
+    if (!reply.Missing()) return reply;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RemoteTokenizer::RemoteTokenizer(const RemoteOptions& options)
@@ -53,19 +63,21 @@ RemoteTokenizer::RemoteTokenizer(const RemoteOptions& options)
   }
 }
 
-std::vector<TokenId> RemoteTokenizer::Encode(const std::string& text, bool add_special) {
-  Json body = Json::parse(end_points_.constants);
-  body[end_points_.text] = text;
-  if (can_leave_out_special()) body[end_points_.add_special] = add_special;
-  const auto reply = Ask(end_points_.encode, body.dump());
+std::vector<TokenId> EncodeByServer(const TokenizerEndPoints& end_points, ServerCalls* server,
+                                    const std::string& text, bool add_special) {
+  Json body = Json::parse(end_points.constants);
+  body[end_points.text] = text;
+  if (!end_points.add_special.empty()) body[end_points.add_special] = add_special;
+  const std::string& label = server->endpoint().label;
+  const auto reply = Ask(end_points.encode, body.dump(), server);
   if (!reply) {
-    throw Error(ErrorCode::kUnsupported, calls_.endpoint().label + ": the server has no " +
-                                             end_points_.encode.front() + ", so no tokenizer");
+    throw Error(ErrorCode::kUnsupported,
+                label + ": the server has no " + end_points.encode.front() + ", so no tokenizer");
   }
-  if (!reply->Ok()) throw Refusal(*reply, calls_.endpoint().label);
-  const bool is_list = end_points_.ids.empty();
-  const auto ids = ReadIds(is_list ? &reply->root : reply->root.Find(end_points_.ids));
-  if (!ids) throw Refusal(*reply, calls_.endpoint().label);
+  if (!reply->Ok()) throw Refusal(*reply, label);
+  const bool is_list = end_points.ids.empty();
+  const auto ids = ReadIds(is_list ? &reply->root : reply->root.Find(end_points.ids));
+  if (!ids) throw Refusal(*reply, label);
   return *ids;
 }
 
@@ -73,7 +85,7 @@ std::optional<std::string> RemoteTokenizer::Decode(const std::vector<TokenId>& i
   if (end_points_.decode.empty()) return std::nullopt;
   Json body = Json::parse(end_points_.decode_constants);
   body["tokens"] = ids;
-  const auto reply = Ask(end_points_.decode, body.dump());
+  const auto reply = Ask(end_points_.decode, body.dump(), &calls_);
   if (!reply) return std::nullopt;
   if (!reply->Ok()) throw Refusal(*reply, calls_.endpoint().label);
   const JsonNode* text = reply->root.Find(end_points_.decoded);
@@ -96,15 +108,6 @@ std::string RemoteTokenizer::Claim(std::string_view field) const {
     if (claim.name == field) return claim.value;
   }
   return "";
-}
-
-std::optional<Reply> RemoteTokenizer::Ask(const std::vector<std::string>& paths,
-                                          const std::string& body) {
-  for (const std::string& path : paths) {
-    Reply reply = calls_.Post(path, body);
-    if (!reply.Missing()) return reply;
-  }
-  return std::nullopt;
 }
 
 }  // namespace detcheck

@@ -13,6 +13,13 @@
 
 namespace detcheck {
 
+/// IDs that the server makes of `text`, asked at `end_points`, which have a path to encode: without
+/// the special tokens around it where they can be left out and not `add_special`. Throws
+/// Error(kInput) for a text that it refuses, kUnsupported where the end point is not there, kTarget
+/// where its answer is of no use.
+std::vector<TokenId> EncodeByServer(const TokenizerEndPoints& end_points, ServerCalls* server,
+                                    const std::string& text, bool add_special);
+
 /// The tokenizer of a server, asked at its end points (TokenizerEndPoints). Nothing is generated.
 class RemoteTokenizer {
  public:
@@ -25,9 +32,10 @@ class RemoteTokenizer {
   bool can_leave_out_special() const { return !end_points_.add_special.empty(); }
 
   /// IDs of `text`, special tokens in it taken as such; with those around it where `add_special`,
-  /// or where they cannot be left out. Throws Error(kInput) for a text that the server refuses,
-  /// kUnsupported where the end point is not there, kTarget where its answer is of no use.
-  std::vector<TokenId> Encode(const std::string& text, bool add_special);
+  /// or where they cannot be left out. Throws as EncodeByServer does.
+  std::vector<TokenId> Encode(const std::string& text, bool add_special) {
+    return EncodeByServer(end_points_, &calls_, text, add_special);
+  }
 
   /// The text of `ids`, special tokens as their text; nothing where the server has no end point for
   /// it. Throws as Encode does.
@@ -42,8 +50,6 @@ class RemoteTokenizer {
 
  private:
   std::string Claim(std::string_view field) const;
-  /// The answer of the first of `paths` that the server has; nothing where it has none of them.
-  std::optional<Reply> Ask(const std::vector<std::string>& paths, const std::string& body);
 
   const std::atomic<bool> never_stop_ = false;
   HttpClient client_;

@@ -81,6 +81,12 @@ std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
   return witnesses;
 }
 
+bool FormedTogether(const LoadSample& before, const LoadSample& after, int num_requests) {
+  if (!before.batches || !before.batched || !after.batches || !after.batched) return false;
+  return *after.batches - *before.batches == 1.0 &&
+         *after.batched - *before.batched == static_cast<double>(num_requests);
+}
+
 std::optional<int> PreemptionsBetween(const LoadSample& before, const LoadSample& after) {
   if (!before.preempted || !after.preempted) return std::nullopt;
   return std::max(0, static_cast<int>(*after.preempted - *before.preempted));

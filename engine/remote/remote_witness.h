@@ -47,6 +47,10 @@ struct RequestSpan {
 std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
                                      const std::vector<TimedLoad>& loads, bool has_counters);
 
+/// Whether the server counted one group of requests prefilled together between the two looks, of as
+/// many as `num_requests`: they were in one batch from their first token on.
+bool FormedTogether(const LoadSample& before, const LoadSample& after, int num_requests);
+
 /// Preemptions that the server counted between the two looks, of all its requests together; absent
 /// where it does not count them.
 std::optional<int> PreemptionsBetween(const LoadSample& before, const LoadSample& after);

@@ -22,6 +22,7 @@ constexpr std::pair<const char*, Size> kSizes[] = {
 
 constexpr std::pair<const char*, bool Capabilities::*> kShown[] = {
     {"token IDs in", &Capabilities::ids_in},
+    {"prompts as text", &Capabilities::text_in},
     {"token IDs out", &Capabilities::ids_out},
     {"logprobs", &Capabilities::logprobs},
     {"prompt logprobs", &Capabilities::prompt_logprobs},
@@ -72,17 +73,16 @@ void ApplyDeclared(const std::vector<std::pair<std::string, std::string>>& decla
 }
 
 std::string TierInWords(const Capabilities& can) {
-  const bool has_ids = can.ids_in && can.ids_out;
-  const bool is_whole = has_ids && can.logprobs && can.batch_witness &&
+  const bool is_whole = can.ids_in && can.ids_out && can.logprobs && can.batch_witness &&
                         (can.cache_bypass || can.flush || !can.prefix_cache);
-  std::string words = std::string("tier ") + (is_whole ? "A" : has_ids ? "B" : "C") + ": ";
+  std::string words = std::string("tier ") + (is_whole ? "A" : can.ids_out ? "B" : "C") + ": ";
   std::string missing;
   bool first = true;
   for (const auto& [name, bit] : kShown) {
     if (can.*bit) {
       words += (first ? "" : ", ") + std::string(name);
       first = false;
-    } else {
+    } else if (bit != &Capabilities::text_in) {  // Only a makeshift.
       missing += (missing.empty() ? "" : ", ") + std::string(name);
     }
   }

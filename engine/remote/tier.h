@@ -23,7 +23,7 @@ void ApplyDeclared(const std::vector<std::pair<std::string, std::string>>& decla
                    ServerClaims* claims);
 
 /// "tier A: token IDs in, token IDs out, …; not: …". A: IDs and logprobs, cold runs, and witnesses
-/// of its own; B: IDs in and out; C: text only.
+/// of its own; B: IDs out; C: text only.
 std::string TierInWords(const Capabilities& can);
 
 }  // namespace detcheck

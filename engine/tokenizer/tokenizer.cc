@@ -50,6 +50,13 @@ Tokenizer::Tokenizer(const TokenizerSpec& spec)
   AddTokens(spec);
 }
 
+std::string Tokenizer::FileOf(const std::string& dir_or_file) {
+  std::error_code ignored;
+  const std::filesystem::path path(dir_or_file);
+  return std::filesystem::is_directory(path, ignored) ? (path / "tokenizer.json").string()
+                                                      : dir_or_file;
+}
+
 Tokenizer Tokenizer::Read(const std::string& path) {
   return Tokenizer(ParseTokenizerJson(ReadWhole(path), path));
 }

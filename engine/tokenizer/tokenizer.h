@@ -18,6 +18,8 @@ namespace detcheck {
 class Tokenizer {
  public:
   explicit Tokenizer(const TokenizerSpec& spec);
+  /// The tokenizer.json of a model's directory; a file is it itself.
+  static std::string FileOf(const std::string& dir_or_file);
   /// Reads a file. Throws Error(kInput), one line with file and place, for one that cannot be read,
   /// is wrong, or asks for what is not supported.
   static Tokenizer Read(const std::string& path);

@@ -82,7 +82,10 @@ class MockEngine:
         self.pages = set()
         self.foreign = 0  # requests of others that run whenever one of ours does
         self.generated = 0
+        self.finished = 0  # tokens of requests that ended
         self.prompt_tokens = 0
+        self.num_groups = 0  # of requests that were prefilled together
+        self.num_grouped = 0
         self.num_steps = 0
         self.step_tokens = 0
         self.calls = 0
@@ -172,6 +175,8 @@ class MockEngine:
     def _step(self):
         admitted = self._admit()
         num_running = len(self.running)
+        self.num_groups += 1 if admitted else 0
+        self.num_grouped += len(admitted)
         self.num_steps += 1
         self.step_tokens += sum(len(s.ids) - s.cached for s in admitted) + num_running - len(admitted)
         for sequence in list(self.running):
@@ -187,6 +192,7 @@ class MockEngine:
             ended = len(sequence.outputs) == sequence.max_new_tokens
             if ended:
                 self.running.remove(sequence)
+                self.finished += len(sequence.outputs)
                 if self.cache:
                     self.pages.update(self._keys(sequence, sequence.ids + sequence.outputs[:-1]))
             sequence.events.put((token, logprob, best))
