@@ -76,7 +76,7 @@ class Traps(Llamacpp):
 
     def test_metrics_where_slots_are_off(self):
         server = self.llamacpp(no_slots=True, metrics=True)
-        self.assert_verdict(self.run_mode("single", server), 0, "server witness")
+        self.assert_verdict(self.run_mode("single", server), 0, "tier A")
         self.assertIn("/metrics", server.paths())
 
     def test_a_model_that_is_still_loading(self):

@@ -56,7 +56,7 @@ class Traps(Sglang):
     def test_older_names_of_end_points(self):
         server = self.sglang(old_names=True)
         run = self.run_mode("single", server)
-        self.assert_verdict(run, 0, "server witness")
+        self.assert_verdict(run, 0, "tier A")
         self.assertIn("/get_load", server.paths())
 
     def test_older_names_tell_the_same(self):
@@ -73,7 +73,7 @@ class Traps(Sglang):
 
     def test_running_requests_are_not_taken_from_gauges_that_lag(self):
         server = self.sglang()
-        self.assert_verdict(self.run_mode("single", server), 0, "server witness")
+        self.assert_verdict(self.run_mode("single", server), 0, "tier A")
         self.assertIn("/v1/loads", server.paths())
         self.assertNotIn("/metrics", server.paths())  # Its gauges are brought up to date every 40 decode steps.
 
@@ -201,6 +201,14 @@ class Failures(Sglang):
     def test_a_server_that_is_busy_for_a_while(self):
         run = self.run_mode("single", self.sglang(busy=(9, 10)))
         self.assert_verdict(run, 0, "1 attempts? not counted.*overloaded|overloaded")
+
+    def test_a_batch_of_which_one_is_refused_is_run_again_whole(self):
+        server = self.sglang(busy=(16, 16))  # One of the batch of four.
+        run = self.run_mode("single", server, "--report", "r.json")
+        self.assert_verdict(run, 0, "overloaded")
+        records = self.report()["transcript"]["records"]
+        self.assertEqual(len([record for record in records if len(record.get("items", [])) == 4]), 2)
+        self.assertEqual(len(server.bodies), 24)
 
     def test_a_stall_ends_at_the_deadline(self):
         run = self.run_mode("single", self.sglang(stall_after=12), "--timeout", "2", "--step-attempts", "1", "--batch-sizes", "1",
