@@ -42,6 +42,9 @@ struct LoadSample {
   std::optional<double> preempted;  ///< Preemptions since then.
   std::optional<double> batches;    ///< Groups of requests that were prefilled together since then.
   std::optional<double> batched;    ///< Requests in those.
+  /// Engine steps since then that gave a token to some request, at most one to each; counted with
+  /// `generated`.
+  std::optional<double> token_steps;
 };
 
 /// What a server says of itself.

@@ -107,8 +107,8 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
                      outcome.answer.cached_tokens});
     loads.insert(loads.end(), outcome.loads.begin(), outcome.loads.end());
   }
-  const bool has_counters = claims_.facts.capabilities.batch_witness;
-  const std::vector<Witness> witnesses = WitnessRequests(spans, loads, has_counters);
+  const std::vector<Witness> witnesses =
+      WitnessRequests(spans, loads, TokenStepsBetween(spans, before, after));
   const std::optional<int> preemptions = PreemptionsBetween(before, after);
   const bool together = FormedTogether(before, after, static_cast<int>(items.size()));
   for (size_t i = 0; i < items.size(); ++i) {

@@ -34,9 +34,14 @@ struct RequestSpan {
 /// Witness of each request: how many ran with it, and how many tokens of others were prefilled
 /// while it decoded.
 ///
-/// Formed size. Where the server tells how many requests its batch has (`has_counters`), the most
-/// that it told while the request had a token and was not at its end, at most as many as were under
-/// way. Where it does not tell, or no look fell into that time, client overlap: the most requests
+/// Formed size, the larger of
+/// - the most requests that its batch was told to have while the request had a token and was not at
+///   its end, at most as many as were under way;
+/// - what `token_steps` shows, the engine steps that gave the batch its tokens (TokenStepsBetween).
+///   Two requests of a and b tokens shared a step where a + b is above their number, and requests
+///   of which any two did shared one all together, each having decoded without a pause. Where there
+///   were as many steps as tokens, none was shared.
+/// Where no look fell into that time, and the steps show no more, client overlap: the most requests
 /// that had their first token and were not at their last at one moment.
 ///
 /// Cached tokens are those that the answer told. The source is the weakest of what the witness has.
@@ -45,7 +50,14 @@ struct RequestSpan {
 /// token, before the request's last: its prompt ran meanwhile, in one of the request's steps or
 /// between two. Both are told as `interleaved`, in prompt tokens that were not cached.
 std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
-                                     const std::vector<TimedLoad>& loads, bool has_counters);
+                                     const std::vector<TimedLoad>& loads,
+                                     std::optional<int> token_steps);
+
+/// Engine steps that gave tokens between the two looks; absent where the server does not count
+/// them, where its counters do not yet have all tokens that the batch received, and where a request
+/// was preempted.
+std::optional<int> TokenStepsBetween(const std::vector<RequestSpan>& spans,
+                                     const LoadSample& before, const LoadSample& after);
 
 /// Whether the server counted one group of requests prefilled together between the two looks, of as
 /// many as `num_requests`: they were in one batch from their first token on.

@@ -182,6 +182,10 @@ class VllmAdapter : public Adapter {
     if (!sample.running) return sample;
     sample.generated = metrics.Sum("vllm:generation_tokens_total");
     sample.preempted = metrics.Sum("vllm:num_preemptions_total");
+    // With speculative decoding a step gives a request several tokens.
+    if (metrics.Sum("vllm:spec_decode_num_drafts_total").value_or(0.0) == 0.0) {
+      sample.token_steps = metrics.Sum("vllm:iteration_tokens_total_count");
+    }
     return sample;
   }
 

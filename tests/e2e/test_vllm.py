@@ -36,6 +36,34 @@ class Verdicts(Vllm):
         self.assert_verdict(run, 3, "formed size 1 of 2")
 
 
+class StepWitness(Vllm):
+    """Batches that are shown by the number of engine steps, where looks at the running requests come too late."""
+
+    def sources(self):
+        return {item["witness"]["source"] for record in self.report()["transcript"]["records"] for item in record["items"]}
+
+    def run_single(self, *quirk_names, engine=None):
+        server = self.vllm(engine=engine, **{name: True for name in quirk_names})
+        return self.run_mode("single", server, "--report", "r.json", "--step-attempts", "1")
+
+    def test_fewer_steps_than_tokens_show_a_batch(self):
+        self.assert_verdict(self.run_single("no_running"), 0)
+        self.assertEqual(self.sources(), {"server"})
+
+    def test_as_many_steps_as_tokens_show_that_there_was_none(self):
+        run = self.run_single("no_running", engine=MockEngine(max_running=1))
+        self.assert_verdict(run, 3, "formed size 1 of 2")
+
+    def test_steps_that_give_several_tokens_show_nothing(self):
+        # One after the other, with half as many steps as tokens: as if any two had shared theirs.
+        run = self.run_single("no_running", "speculates", engine=MockEngine(max_running=1))
+        self.assert_verdict(run, 3, "formed size 1 of 2")
+
+    def test_without_the_histogram_the_running_requests_are_the_witness(self):
+        self.assert_verdict(self.run_single("no_histogram"), 0)
+        self.assertEqual(self.sources(), {"server"})
+
+
 class Traps(Vllm):
     def test_every_parameter_is_sent(self):
         server = self.vllm()

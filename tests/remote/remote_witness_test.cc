@@ -6,6 +6,7 @@
 namespace detcheck {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 RequestSpan Span(double sent_s, double first_s, double last_s, int prompt = 10, int cached = 0) {
@@ -21,32 +22,107 @@ TimedLoad Look(double at_s, int running, int total) {
 
 TEST(RemoteWitness, CountersTellTheFormedSize) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5), Span(0, 1, 5)};
-  const auto witnesses = WitnessRequests(spans, {Look(2, 2, 3), Look(3, 3, 3)}, true);
+  const auto witnesses = WitnessRequests(spans, {Look(2, 2, 3), Look(3, 3, 3)}, {});
   EXPECT_EQ(witnesses[0].source, WitnessSource::kServer);
   EXPECT_EQ(witnesses[0].formed_size, 3);
 }
 
 TEST(RemoteWitness, OverlapDoesNotStandInForCountersThatSayOtherwise) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5)};
-  EXPECT_EQ(WitnessRequests(spans, {Look(2, 1, 2)}, true)[0].formed_size, 1);
+  EXPECT_EQ(WitnessRequests(spans, {Look(2, 1, 2)}, {})[0].formed_size, 1);
 }
 
 TEST(RemoteWitness, LooksOutsideARequestsTokensDoNotCount) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(0, 3, 5)};
-  const auto witnesses = WitnessRequests(spans, {Look(4, 2, 2)}, true);
+  const auto witnesses = WitnessRequests(spans, {Look(4, 2, 2)}, {});
   EXPECT_EQ(witnesses[0].source, WitnessSource::kClientOverlap);
   EXPECT_EQ(witnesses[0].formed_size, 1);
   EXPECT_EQ(witnesses[1].formed_size, 1) << "the other one was no longer under way";
 }
 
 TEST(RemoteWitness, ACounterThatLagsIsCutToWhatWasUnderWay) {
-  EXPECT_EQ(WitnessRequests({Span(0, 1, 5)}, {Look(2, 8, 1)}, true)[0].formed_size, 1);
+  EXPECT_EQ(WitnessRequests({Span(0, 1, 5)}, {Look(2, 8, 1)}, {})[0].formed_size, 1);
+}
+
+/// Spans that the client's clock shows one after the other, of so many tokens each.
+std::vector<RequestSpan> OneByOne(const std::vector<int>& num_tokens) {
+  std::vector<RequestSpan> spans;
+  for (size_t i = 0; i < num_tokens.size(); ++i) {
+    const auto at = static_cast<double>(2 * i);
+    spans.push_back(Span(0, at, at + 1));
+    spans.back().num_tokens = num_tokens[i];
+  }
+  return spans;
+}
+
+std::vector<int> FormedIn(const std::vector<RequestSpan>& spans, int token_steps) {
+  std::vector<int> formed;
+  for (const Witness& witness : WitnessRequests(spans, {}, token_steps)) {
+    formed.push_back(*witness.formed_size);
+  }
+  return formed;
+}
+
+TEST(RemoteWitness, FewerStepsThanTokensMeanThatStepsWereShared) {
+  EXPECT_THAT(FormedIn(OneByOne({8, 8, 8}), 8), ElementsAre(3, 3, 3));
+  EXPECT_THAT(FormedIn(OneByOne({8, 8, 8}), 15), ElementsAre(3, 3, 3));
+  const auto witnesses = WitnessRequests(OneByOne({8, 8, 8}), {}, 15);
+  EXPECT_EQ(witnesses[0].source, WitnessSource::kServer);
+}
+
+TEST(RemoteWitness, StepsThatAnyTwoCouldHaveHadApartShowNothing) {
+  EXPECT_THAT(FormedIn(OneByOne({8, 8, 8}), 16), ElementsAre(1, 1, 1));
+  EXPECT_THAT(FormedIn(OneByOne({16, 4, 3}), 18), ElementsAre(2, 2, 2))
+      << "4 and 3 tokens need not have shared a step, each did with the 16";
+}
+
+TEST(RemoteWitness, AsManyStepsAsTokensMeanThatNoneWasShared) {
+  const std::vector<RequestSpan> together = {Span(0, 1, 5), Span(0, 1, 5)};
+  EXPECT_THAT(FormedIn(together, 16), ElementsAre(1, 1)) << "whatever the client's clock says";
+  EXPECT_THAT(FormedIn(together, 15), ElementsAre(2, 2));
+}
+
+TEST(RemoteWitness, StepsDoNotMakeABatchSmallerThanItWasTold) {
+  EXPECT_EQ(WitnessRequests({Span(0, 1, 5), Span(0, 1, 5)}, {Look(2, 2, 2)}, 16)[0].formed_size, 2);
+}
+
+TEST(RemoteWitness, StepsThatCannotBeAllShowNothing) {
+  const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(0, 3, 5)};
+  EXPECT_EQ(WitnessRequests(spans, {}, 7)[0].formed_size, 1) << "8 tokens in 7 steps";
+  EXPECT_EQ(WitnessRequests(spans, {}, 7)[0].source, WitnessSource::kClientOverlap);
+}
+
+TEST(TokenStepsBetween, NeedsAllTokensAndNoPreemption) {
+  const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(0, 1, 2)};
+  LoadSample before;
+  before.generated = 100;
+  before.token_steps = 40;
+  before.preempted = 1;
+  LoadSample after = before;
+  after.generated = 116;
+  after.token_steps = 49;
+  EXPECT_EQ(TokenStepsBetween(spans, before, after), 9);
+  after.generated = 115;
+  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt) << "the last step is missing";
+  after.generated = 116;
+  after.preempted = 2;
+  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt);
+  after.preempted = 1;
+  after.token_steps.reset();
+  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt);
+}
+
+TEST(RemoteWitness, ALookThatSeesNothingRunIsLate) {
+  const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5)};
+  const auto witnesses = WitnessRequests(spans, {Look(2, 0, 0)}, {});
+  EXPECT_EQ(witnesses[0].source, WitnessSource::kClientOverlap);
+  EXPECT_EQ(witnesses[0].formed_size, 2);
 }
 
 TEST(RemoteWitness, OverlapCountsRequestsBetweenFirstAndLastToken) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 2, 3), Span(0, 4, 6),
                                           Span(0, 7, 9)};
-  const auto witnesses = WitnessRequests(spans, {}, false);
+  const auto witnesses = WitnessRequests(spans, {}, {});
   EXPECT_EQ(witnesses[0].source, WitnessSource::kClientOverlap);
   EXPECT_EQ(witnesses[0].formed_size, 2) << "the second had ended when the third began";
   EXPECT_EQ(witnesses[1].formed_size, 2);
@@ -57,16 +133,16 @@ TEST(RemoteWitness, ARequestWithoutTokensShowsWhatItsAnswerTellsAlone) {
   RequestSpan span = Span(0, 1, 2);
   span.first_token_s.reset();
   span.last_token_s.reset();
-  EXPECT_EQ(WitnessRequests({span}, {}, false)[0].source, WitnessSource::kServer);
-  EXPECT_EQ(WitnessRequests({span}, {}, false)[0].formed_size, std::nullopt);
+  EXPECT_EQ(WitnessRequests({span}, {}, {})[0].source, WitnessSource::kServer);
+  EXPECT_EQ(WitnessRequests({span}, {}, {})[0].formed_size, std::nullopt);
   span.cached_tokens.reset();
-  EXPECT_EQ(WitnessRequests({span}, {}, false)[0].source, WitnessSource::kNone);
+  EXPECT_EQ(WitnessRequests({span}, {}, {})[0].source, WitnessSource::kNone);
 }
 
 TEST(RemoteWitness, PrefillBesideIsOfNeighboursThatArrivedAndBeganMeanwhile) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(2, 3, 4, 300, 44),
                                           Span(0, 1, 6, 900)};
-  const auto witnesses = WitnessRequests(spans, {}, false);
+  const auto witnesses = WitnessRequests(spans, {}, {});
   EXPECT_EQ(witnesses[0].interleaved_prefill_tokens, 256);
   EXPECT_EQ(witnesses[1].interleaved_prefill_tokens, 0);
 }

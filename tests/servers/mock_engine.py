@@ -88,6 +88,7 @@ class MockEngine:
         self.num_grouped = 0
         self.num_steps = 0
         self.step_tokens = 0
+        self.token_steps = 0  # steps that gave a token
         self.calls = 0
         self.changed = threading.Condition()
         threading.Thread(target=self._run, daemon=True).start()
@@ -179,6 +180,8 @@ class MockEngine:
         self.num_grouped += len(admitted)
         self.num_steps += 1
         self.step_tokens += sum(len(s.ids) - s.cached for s in admitted) + num_running - len(admitted)
+        before = self.generated
+        given = []
         for sequence in list(self.running):
             if sequence.aborted:
                 self.running.remove(sequence)
@@ -195,7 +198,11 @@ class MockEngine:
                 self.finished += len(sequence.outputs)
                 if self.cache:
                     self.pages.update(self._keys(sequence, sequence.ids + sequence.outputs[:-1]))
-            sequence.events.put((token, logprob, best))
+            given.append((sequence, (token, logprob, best), ended))
+        # Counted before anybody has the tokens.
+        self.token_steps += self.generated > before
+        for sequence, output, ended in given:
+            sequence.events.put(output)
             if ended:
                 sequence.events.put(None)
 

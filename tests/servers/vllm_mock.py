@@ -14,6 +14,9 @@
   flat_errors    errors in the older, flat shape
   fingerprints   after so many requests the system fingerprint is another one
   extra_tokens   tokens that the counters of /metrics have beside ours, for each request
+  no_running     the gauge of running requests is looked at too late: it is always 0
+  no_histogram   no histogram of the tokens of engine steps
+  speculates     engine steps give several tokens of a request (speculative decoding)
   preempted      preemptions that each request counts
   no_tokenizer   neither /tokenize nor /detokenize
   cleans_up      /detokenize drops blanks before punctuation (clean_up_tokenization_spaces)
@@ -57,6 +60,8 @@ class VllmMock(Mock):
         engine = self.engine
         others = len(self.bodies) * (self.quirk("extra_tokens") or 0)
         label = '{engine="0",model_name="tiny"}'
+        if self.quirk("no_running"):
+            running = 0
         page = "\n".join([
             "# HELP vllm:num_requests_running Number of requests in model execution batches.",
             "# TYPE vllm:num_requests_running gauge",
@@ -64,8 +69,11 @@ class VllmMock(Mock):
             f"vllm:num_requests_waiting{label} {float(waiting)}",
             f"vllm:generation_tokens_total{label} {float(engine.generated + others)}",
             f"vllm:num_preemptions_total{label} {float(len(self.bodies) * (self.quirk('preempted') or 0))}",
-            'vllm:cache_config_info{block_size="16",cache_dtype="auto",enable_prefix_caching="'
-            f'{engine.cache}",engine="0",num_gpu_blocks="4096"}} 1.0',
+            *self.step_tokens(),
+            # As release 0.32.0 has it: names that end in other names.
+            'vllm:cache_config_info{_block_size_resolved="True",block_size="16",cache_dtype="auto",'
+            f'effective_attention_block_size="128",enable_prefix_caching="{engine.cache}",engine="0",'
+            'kv_cache_size_tokens="65536",num_cpu_blocks="None",num_gpu_blocks="4096",num_gpu_blocks_override="None"} 1.0',
             "process_start_time_seconds 1.7e+09", ""])
         handler.send(200, page, "text/plain; version=0.0.4")
 
@@ -77,6 +85,18 @@ class VllmMock(Mock):
     def detokenize(self, handler):
         text = mock_tokenizer.decode(handler.json_body()["tokens"], clean_up=self.quirk("cleans_up"))
         handler.send_json({"prompt": text})
+
+    def step_tokens(self):
+        """Lines of the histogram of the tokens of engine steps, whose buckets do not matter here."""
+        steps, speculates = self.engine.token_steps, bool(self.quirk("speculates"))
+        label = 'engine="0",model_name="tiny"'
+        if self.quirk("no_histogram"):
+            return []
+        return [f'vllm:iteration_tokens_total_bucket{{engine="0",le="+Inf",model_name="tiny"}} {float(steps)}',
+                f"vllm:iteration_tokens_total_count{{{label}}} {float(steps // 2 if speculates else steps)}",
+                f"vllm:iteration_tokens_total_sum{{{label}}} {float(self.engine.step_tokens)}",
+                f"vllm:iteration_tokens_total_created{{{label}}} 1.7e+09",
+                f"vllm:spec_decode_num_drafts_total{{{label}}} {float(steps if speculates else 0)}"]
 
     def reset(self, handler):
         if not self.quirk("lying_reset"):
