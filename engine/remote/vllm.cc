@@ -86,6 +86,27 @@ std::optional<std::vector<TokenLogprob>> ReadLogprobs(const JsonNode& logprobs,
   return read;
 }
 
+/// Of /server_info.
+void ClaimConfig(const JsonNode& info, Claims* claims, TargetFacts* facts) {
+  if (const JsonNode* mode = info.FindPath({"vllm_env", "VLLM_BATCH_INVARIANT"})) {
+    const bool on = mode->Bool().value_or(mode->Int64().value_or(0) != 0);
+    claims->Add("engine.mode", on ? "deterministic" : "default");
+    claims->Add("engine.determinism_claimed", on ? "VLLM_BATCH_INVARIANT is set" : "none");
+  }
+  const JsonNode* config = info.Find("vllm_config");
+  if (config == nullptr) return;
+  facts->chunk_size = ClaimedInt(config->FindPath({"scheduler_config", "max_num_batched_tokens"}));
+  claims->Add("engine.chunked_prefill_size", facts->chunk_size);
+  facts->max_running_requests = ClaimedInt(config->FindPath({"scheduler_config", "max_num_seqs"}));
+  claims->Add("engine.max_running_requests", facts->max_running_requests);
+  std::string dtype = ClaimText(config->FindPath({"model_config", "dtype"}));
+  if (dtype.starts_with("torch.")) dtype = dtype.substr(sizeof("torch.") - 1);
+  claims->Add("model.dtype", dtype);
+  claims->Add("parallelism.tp_size", config->FindPath({"parallel_config", "tensor_parallel_size"}));
+  claims->Add("parallelism.pp_size",
+              config->FindPath({"parallel_config", "pipeline_parallel_size"}));
+}
+
 class VllmAdapter : public Adapter {
  public:
   explicit VllmAdapter(const RemoteOptions& options) : served_model_(options.served_model) {}
@@ -223,11 +244,7 @@ ServerClaims VllmAdapter::Learn(ServerCalls* server) {
   learnt.facts.context_len = model.max_model_len;
   // With VLLM_SERVER_DEV_MODE=1 alone.
   const Reply info = server->Get("/server_info?config_format=json");
-  if (const JsonNode* mode = info.root.FindPath({"vllm_env", "VLLM_BATCH_INVARIANT"})) {
-    const bool on = mode->Bool().value_or(mode->Int64().value_or(0) != 0);
-    claims.Add("engine.mode", on ? "deterministic" : "default");
-    claims.Add("engine.determinism_claimed", on ? "VLLM_BATCH_INVARIANT is set" : "none");
-  }
+  ClaimConfig(info.root, &claims, &learnt.facts);
   Capabilities& can = learnt.facts.capabilities;
   can.ids_in = can.ids_out = can.logprobs = can.top_ids = can.prompt_logprobs = true;
   can.seed = can.ignore_eos = can.stream = can.abort = can.cached_tokens = can.text = true;

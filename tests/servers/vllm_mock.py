@@ -53,7 +53,12 @@ class VllmMock(Mock):
              "max_model_len": 8192}]})
 
     def server_info(self, handler):
-        handler.send_json({"vllm_config": {}, "vllm_env": {"VLLM_BATCH_INVARIANT": self.quirk("dev_mode")}, "system_env": {}})
+        # A few of the fields that release 0.32.0 gives.
+        config = {"model_config": {"model": "/home/alice-wonder/tiny-llama", "dtype": "torch.bfloat16", "enforce_eager": True},
+                  "cache_config": {"block_size": 16, "enable_prefix_caching": True},
+                  "parallel_config": {"tensor_parallel_size": 1, "pipeline_parallel_size": 1},
+                  "scheduler_config": {"max_num_batched_tokens": 256, "max_num_seqs": 48, "enable_chunked_prefill": True}}
+        handler.send_json({"vllm_config": config, "vllm_env": {"VLLM_BATCH_INVARIANT": self.quirk("dev_mode")}, "system_env": {}})
 
     def metrics(self, handler):
         running, waiting = self.engine.load()
