@@ -10,6 +10,7 @@ import mock_tokenizer
 from binary_case import REPO
 from llamacpp_mock import LlamacppMock
 from lmdeploy_mock import LmdeployMock
+from ollama_mock import OllamaMock
 from sglang_mock import SglangMock
 from trtllm_mock import TrtllmMock
 from vllm_mock import VllmMock
@@ -99,6 +100,9 @@ class Refusals(Make):
     def test_servers_without_a_tokenizer(self):
         self.refuse(self.mock(VllmMock, no_tokenizer=True).url, 3, "the server has no /tokenize, so no tokenizer")
         self.refuse(self.mock(SglangMock, no_tokenizer=True).url, 3, "the server has no /v1/tokenize, so no tokenizer")
+
+    def test_a_server_whose_kind_has_no_tokenizer(self):
+        self.refuse(self.mock(OllamaMock).url, 3, "ollama has no end point that tokenizes")
 
     def test_a_text_that_does_not_come_back(self):
         self.refuse(self.mock(VllmMock, cleans_up=True).url, 2,
