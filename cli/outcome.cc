@@ -5,8 +5,10 @@
 namespace detcheck {
 namespace {
 
-// Whether everything that keeps the mode from a verdict was allowed to.
+// Whether everything that keeps the mode from a verdict was allowed to. What has no reason cannot
+// have been.
 bool IsAllowed(const ModeJudgement& mode, const std::vector<AllowedInconclusive>& allowed) {
+  if (mode.reasons.empty()) return false;
   return std::all_of(mode.reasons.begin(), mode.reasons.end(), [&](const std::string& reason) {
     return std::any_of(allowed.begin(), allowed.end(), [&](const AllowedInconclusive& one) {
       return one.mode == mode.mode && reason.find(one.reason) != std::string::npos;

@@ -126,6 +126,19 @@ void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
 }
 
 ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,
+// What keeps a subject from a verdict, and was found once its samples were judged: the mode says it
+// too. `num_before`: reasons that each request had until then.
+void AddLaterReasons(const Plan& plan, const std::vector<size_t>& num_before,
+                     ModeJudgement* judgement) {
+  for (size_t i = 0; i < num_before.size(); ++i) {
+    const RequestJudgement& request = judgement->requests[i];
+    if (!request.subject || request.verdict != Verdict::kInconclusive) continue;
+    for (size_t j = num_before[i]; j < request.reasons.size(); ++j) {
+      judgement->reasons.push_back(plan.requests[request.request].id + ": " + request.reasons[j]);
+    }
+  }
+}
+
                         Mode mode) {
   ModeJudgement judgement;
   judgement.mode = mode;
@@ -139,9 +152,14 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const Te
     }
   }
   CheckResponseCache(plan, transcript, &judgement);
+  std::vector<size_t> num_reasons;
+  for (const RequestJudgement& request : judgement.requests) {
+    num_reasons.push_back(request.reasons.size());
+  }
   CompareScores(plan, transcript, mode, &judgement.requests);
   if (mode == Mode::kSeeds) CompareSeeds(plan, transcript, &judgement);
   AddRequests(&judgement);
+  AddLaterReasons(plan, num_reasons, &judgement);
   AddCells(findings, &judgement);
   NoteCriterion(plan.criterion, &judgement);
   judgement.num_batches = CountDistinctBatches(plan, transcript, mode);
@@ -216,15 +234,7 @@ void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgeme
   } else if (!transcript.complete) {
     inconclusive("not every step was run");
   }
-  if (!plan.required_scope.empty() && plan.shard) {
-    judgement->notes.push_back("the required scope is asked of all shards together");
-  } else if (!plan.required_scope.empty()) {
-    const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
-    for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
-      inconclusive(fmt::format("the required scope {} is not tested: {}", ToString(uncovered.word),
-                               uncovered.why));
-    }
-  }
+  JudgeRequiredScope(plan, transcript, judgement);
   if (transcript.identity.empty()) return;
   if (transcript.identity_after.empty()) {
     judgement->notes.push_back("what the target is could not be read again after the run");

@@ -69,6 +69,12 @@ TEST(Outcome, EveryReasonMustBeAllowedAndAFailureNeverIs) {
   EXPECT_EQ(Outcome(failure, {{Mode::kBatch, "diverged"}}), ExitStatus::kDivergence);
 }
 
+TEST(Outcome, WhatHasNoReasonIsNotAllowed) {
+  const Judgement judgement = Judged({Of(Mode::kSeeds, Verdict::kInconclusive, {})});
+  EXPECT_EQ(Outcome(judgement), ExitStatus::kInconclusive);
+  EXPECT_EQ(Outcome(judgement, {{Mode::kSeeds, "entropy"}}), ExitStatus::kInconclusive);
+}
+
 TEST(Outcome, WhatBearsOnTheWholeRunCounts) {
   Judgement judgement = Judged({Of(Mode::kSingle, Verdict::kPass)});
   judgement.reasons = {"the target is not what it was when the run began"};

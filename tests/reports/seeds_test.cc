@@ -89,7 +89,10 @@ TEST(Seeds, EqualOutputsAreShownAsWhatTheyAre) {
 
 TEST(Seeds, EqualOutputsByChanceSayNothing) {
   const Completion likely = Drawn(kLong, 0.9);
-  EXPECT_EQ(Seeded({likely, likely}, At(0.8)).Judge().verdict, Verdict::kInconclusive);
+  const Judgement judgement = Seeded({likely, likely}, At(0.8)).Judge();
+  EXPECT_EQ(judgement.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(judgement.modes[0].reasons, Contains(HasSubstr("q01: too little entropy")))
+      << "what decides the exit code is the mode's";
   Completion other = likely;
   other.token_ids[20] = 77;
   EXPECT_EQ(Seeded({likely, likely, other}, At(0.8)).Judge().verdict, Verdict::kPass);
