@@ -108,7 +108,8 @@ class Unknown(Mock):
 class Auto(ServerCase):
     def test_a_server_that_is_none_of_them(self):
         run = self.run_mode("single", self.mock(Unknown))
-        self.assert_verdict(run, 4, "--api auto found none of sglang, vllm, trtllm, lmdeploy, llamacpp; name one")
+        self.assert_verdict(run, 4, "--api auto found none of sglang, vllm, trtllm, lmdeploy, "
+                                    "llamacpp, tgi, ollama, openai; name one")
 
     def test_an_api_that_the_server_does_not_have(self):
         run = self.run_mode("single", self.mock(Unknown), "--api", "sglang")

@@ -117,6 +117,45 @@ TEST(Preflight, AFailureThatPassesDoesNotTakeLogprobsAway) {
   EXPECT_TRUE(seen.logprobs);
 }
 
+/// A server to which text is sent, and that gives none but text back.
+Completion ObeyInText(const Request& request) {
+  Completion completion;
+  completion.prompt_tokens = static_cast<int>(request.prompt_ids.size());
+  completion.text = "answer to " + std::to_string(request.prompt_ids.front());
+  completion.completion_tokens = request.max_new_tokens;
+  return completion;
+}
+
+TEST(Preflight, TextInAndOut) {
+  TargetFacts facts = Facts();
+  facts.capabilities.text_in = true;
+  int num_prompts = 0;
+  const auto make_prompt = [&](int start, int len) {
+    ++num_prompts;
+    return std::vector<TokenId>(static_cast<size_t>(len), start);
+  };
+  const PreflightFindings seen = Preflight(facts, ObeyInText, make_prompt);
+  EXPECT_EQ(num_prompts, 3);
+  EXPECT_TRUE(seen.text && seen.ignore_eos);
+  EXPECT_FALSE(seen.ids_out || seen.logprobs);
+}
+
+TEST(Preflight, WhereIdsMayBeRefusedARefusalSaysSo) {
+  const auto refuse = [](const Request&) {
+    Completion completion;
+    completion.finish_reason = FinishReason::kError;
+    completion.error = "prompt: expected a string";
+    return completion;
+  };
+  try {
+    Preflight(Facts(), refuse, {}, true);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("expected a string"));
+  }
+}
+
 TEST(Preflight, ABypassThatIsNotHeededIsNone) {
   EXPECT_FALSE(Preflight(Facts(), [](const Request& request) {
                  Completion completion = Obey(request);

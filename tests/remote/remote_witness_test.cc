@@ -183,5 +183,19 @@ TEST(PreemptionsBetween, AreCountedWhereTheServerCounts) {
   EXPECT_EQ(PreemptionsBetween(before, after), 2);
 }
 
+LoadSample Batches(double batches, double batched) {
+  LoadSample sample;
+  sample.batches = batches;
+  sample.batched = batched;
+  return sample;
+}
+
+TEST(Witness, OneGroupOfAllIsOneBatch) {
+  EXPECT_TRUE(FormedTogether(Batches(3, 7), Batches(4, 11), 4));
+  EXPECT_FALSE(FormedTogether(Batches(3, 7), Batches(5, 11), 4)) << "two groups";
+  EXPECT_FALSE(FormedTogether(Batches(3, 7), Batches(4, 10), 4)) << "one of them is missing";
+  EXPECT_FALSE(FormedTogether(LoadSample{}, Batches(4, 11), 4));
+}
+
 }  // namespace
 }  // namespace detcheck

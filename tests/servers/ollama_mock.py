@@ -77,8 +77,9 @@ class OllamaMock(Mock):
         options = body.get("options") or {}
         if not body.get("prompt") and body.get("keep_alive") == 0:
             with self.lock:
-                self.num_ctx = self.num_ctx if self.quirk("stuck") else None
-                self.looks = self.quirk("slow_unload") or 0
+                if self.num_ctx is not None and not self.quirk("stuck"):
+                    self.num_ctx = None
+                    self.looks = self.quirk("slow_unload") or 0
             return handler.send_json({"model": body["model"], "response": "", "done": True, "done_reason": "unload"})
         if body.get("think"):
             return handler.send_json({"error": f"\"{body['model']}\" does not support thinking"}, 400)

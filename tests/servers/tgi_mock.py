@@ -8,7 +8,6 @@ not there before it was first set. Quirks:
   merges           it makes one token less of a text with "zz"
   miscounts        it counts a prompt token more
   no_metrics       /metrics is not there
-  blind_gauge      the gauge of the running batch stays at 0
   sha_changes      another model after so many generations
   error_after      after so many tokens an error comes in the stream
   overloaded       so many generations are turned away
@@ -57,7 +56,7 @@ class TgiMock(Mock):
         running, waiting = self.engine.load()
         lines = []
         if self.engine.num_steps > 0:
-            lines = [f"tgi_batch_current_size {0 if self.quirk('blind_gauge') else running}", f"tgi_queue_size {waiting}",
+            lines = [f"tgi_batch_current_size {running}", f"tgi_queue_size {waiting}",
                      f"tgi_batch_next_size_sum {self.engine.num_grouped}", f"tgi_batch_next_size_count {self.engine.num_groups}",
                      f"tgi_request_generated_tokens_sum {self.engine.finished}"]
         handler.send(200, "".join(line + "\n" for line in lines), "text/plain; version=0.0.4")
