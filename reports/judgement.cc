@@ -125,7 +125,6 @@ void NoteCriterion(const Criterion& criterion, ModeJudgement* judgement) {
                         num_samples, by_text ? "texts" : "tokens"));
 }
 
-ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,
 // What keeps a subject from a verdict, and was found once its samples were judged: the mode says it
 // too. `num_before`: reasons that each request had until then.
 void AddLaterReasons(const Plan& plan, const std::vector<size_t>& num_before,
@@ -139,6 +138,7 @@ void AddLaterReasons(const Plan& plan, const std::vector<size_t>& num_before,
   }
 }
 
+ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,
                         Mode mode) {
   ModeJudgement judgement;
   judgement.mode = mode;
@@ -151,15 +151,15 @@ void AddLaterReasons(const Plan& plan, const std::vector<size_t>& num_before,
       Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
     }
   }
-  CheckResponseCache(plan, transcript, &judgement);
   std::vector<size_t> num_reasons;
   for (const RequestJudgement& request : judgement.requests) {
     num_reasons.push_back(request.reasons.size());
   }
+  CheckResponseCache(plan, transcript, &judgement);
   CompareScores(plan, transcript, mode, &judgement.requests);
   if (mode == Mode::kSeeds) CompareSeeds(plan, transcript, &judgement);
-  AddRequests(&judgement);
   AddLaterReasons(plan, num_reasons, &judgement);
+  AddRequests(&judgement);
   AddCells(findings, &judgement);
   NoteCriterion(plan.criterion, &judgement);
   judgement.num_batches = CountDistinctBatches(plan, transcript, mode);
@@ -234,7 +234,15 @@ void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgeme
   } else if (!transcript.complete) {
     inconclusive("not every step was run");
   }
-  JudgeRequiredScope(plan, transcript, judgement);
+  if (!plan.required_scope.empty() && plan.shard) {
+    judgement->notes.push_back("the required scope is asked of all shards together");
+  } else if (!plan.required_scope.empty()) {
+    const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
+    for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
+      inconclusive(fmt::format("the required scope {} is not tested: {}", ToString(uncovered.word),
+                               uncovered.why));
+    }
+  }
   if (transcript.identity.empty()) return;
   if (transcript.identity_after.empty()) {
     judgement->notes.push_back("what the target is could not be read again after the run");
