@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -12,16 +11,12 @@
 #include "cli/harness_manifest.h"
 #include "cli/outcome.h"
 #include "cli/print.h"
-#include "cli/progress.h"
 #include "cli/renderings.h"
-#include "cli/resume.h"
-#include "cli/runner.h"
+#include "cli/replica_runs.h"
 #include "cli/support_files.h"
 #include "fixtures/file_io.h"
-#include "fixtures/shard.h"
 #include "reports/console.h"
 #include "reports/diff.h"
-#include "reports/manifest_fields.h"
 #include "reports/report.h"
 
 namespace detcheck {
@@ -31,45 +26,35 @@ std::string UtcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-/// What is to be run: all of the plan, or what an earlier run has left of it.
-Resumption WhatToRun(const Plan& plan, const std::string& identity, const Options& options,
-                     RunFiles* files) {
-  const std::string plan_digest = PlanDigest(plan);
-  if (options.resume && files->HasEarlierRun()) {
-    Resumption resumption = ResumeFrom(files->transcript_path(), plan, plan_digest, identity);
-    files->Continue(resumption.transcript);
-    return resumption;
+void PrintTargets(Targets* targets) {
+  for (size_t i = 0; i < targets->each().size(); ++i) {
+    const Target& target = targets->each()[i];
+    const std::string name =
+        targets->AreReplicas() ? NameOfReplica(static_cast<int>(i)) + ": " : std::string();
+    if (target.failure) {
+      PrintNote(fmt::format("{}{}\n", name, OneLine(target.failure->what())));
+      continue;
+    }
+    if (!target.choice.empty()) PrintNote(name + target.choice + '\n');
+    PrintNote(name + target.description.engine + '\n');
   }
-  files->Begin(plan_digest, identity);
-  Resumption fresh;
-  fresh.transcript.plan_digest = plan_digest;
-  fresh.transcript.identity = identity;
-  fresh.order = StepsToRun(plan);
-  return fresh;
+  const std::string differ = FactsThatDiffer(targets->Replicas());
+  if (!differ.empty()) PrintNote("the plan is made of what all replicas have: " + differ + '\n');
 }
 
-void PrintBeginning(const Target& target, const Report& report, const Options& options) {
+void PrintBeginning(Targets* targets, const Report& report, const Options& options) {
   if (options.quiet) return;
   const RunFacts& run = report.run;
   if (report.plan.criterion.kind == CriterionKind::kCommand) {
     PrintNote("criterion: runs for each distinct text: " + OneLine(report.plan.criterion.argument) +
               '\n');
   }
-  if (!target.choice.empty()) PrintNote(target.choice + '\n');
-  PrintNote(target.description.engine + '\n');
+  PrintTargets(targets);
   if (run.resumed_records > 0) {
     PrintNote(fmt::format("going on after {} steps of the earlier run\n", run.resumed_records));
   } else if (options.resume) {
     PrintNote("no earlier run to go on with: from the beginning\n");
   }
-}
-
-RunEnd RunWithProgress(const Plan& plan, Backend* backend, const Options& options,
-                       const std::atomic<bool>& stop, RunFiles* files, Resumption* todo) {
-  const bool is_shown = options.progress && !options.quiet;
-  Progress progress(plan, todo->order, is_shown ? stderr : nullptr);
-  Runner runner(plan, backend, options.runner, stop, files->writer(), &progress, &todo->transcript);
-  return runner.Run(todo->order);
 }
 
 void PrintEnd(RunEnd end, const std::string& why, const Options& options) {
@@ -87,29 +72,32 @@ bool Differs(const Report& recorded, const Report& report, const Options& option
 
 }  // namespace
 
-ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Target* target, RunFiles* files,
+ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Targets* targets, RunFiles* files,
                        const Options& options, const std::atomic<bool>& stop) {
   Report report;
   report.run.started_utc = UtcNow();
   report.harness = HarnessManifest(options.arguments);
-  if (!target->choice.empty()) {
-    report.harness.push_back({"detcheck.engine_choice", target->choice, FieldSource::kObserved});
+  const std::string& choice = targets->each().front().choice;
+  if (!choice.empty()) {
+    report.harness.push_back({"detcheck.engine_choice", choice, FieldSource::kObserved});
   }
-  report.subject = target->description.subject;
+  report.subject = targets->Subject();
   report.support = SupportOf(report.subject, plan);
-  report.facts = target->description.facts;
+  report.facts = targets->Facts();
   report.plan = plan;
   if (inputs.protocol != nullptr) report.protocol = *inputs.protocol;
-  Resumption todo = WhatToRun(plan, IdentityDigest(report.subject), options, files);
-  report.run.resumed_records = static_cast<int>(todo.transcript.records.size());
-  PrintBeginning(*target, report, options);
+  RunsOfTargets runs_of_targets(plan, options, targets, files);
+  report.run.resumed_records = runs_of_targets.NumResumed();
+  PrintBeginning(targets, report, options);
 
   const auto began = std::chrono::steady_clock::now();
-  const RunEnd end = RunWithProgress(plan, target->backend.get(), options, stop, files, &todo);
+  TargetRuns runs = runs_of_targets.Run(stop);
+  const RunEnd end = runs.end;
   report.run.duration_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   report.run.interrupted = end == RunEnd::kInterrupted;
-  report.transcript = std::move(todo.transcript);
+  report.transcript = std::move(runs.transcript);
+  report.replicas = std::move(runs.replicas);
   report.texts = CheckTexts(report.plan, report.transcript, inputs.check);
   JudgeReport(&report);
 

@@ -43,8 +43,8 @@ ExitStatus MakeAndRun(ModeSettings settings, const std::vector<std::string>& fix
   const ChosenFixtures chosen = Placed(protocol, options, "fixtures", [&] {
     return ChooseFixtures(fixtures, ModelFolder(options.target));
   });
-  Target target(options.target);
-  const TargetFacts& facts = target.description.facts;
+  Targets targets(options.target);
+  const TargetFacts facts = targets.Facts();
   RequireFits(chosen, facts, settings.max_new_tokens);
   settings.fixtures = chosen.subject_ids;
   Plan plan = Placed(protocol, options, "settings",
@@ -52,7 +52,7 @@ ExitStatus MakeAndRun(ModeSettings settings, const std::vector<std::string>& fix
   plan.modes_named = protocol != nullptr;
   if (options.shard) plan = ShardOf(plan, options.shard->index, options.shard->count);
   if (!options.dry_run) {
-    return ExecutePlan(plan, {check.get(), protocol, nullptr}, &target, files, options, stop);
+    return ExecutePlan(plan, {check.get(), protocol, nullptr}, &targets, files, options, stop);
   }
   PrintResult(DescribePlan(plan));
   if (!options.save_plan.empty()) {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/execute.h"
 #include "cli/harness_manifest.h"
 #include "cli/print.h"
+#include "cli/targets.h"
 #include "fixtures/canonical_json.h"
 #include "fixtures/file_io.h"
 
@@ -55,13 +55,24 @@ std::string ToJson(const Manifest& manifest) {
 }  // namespace
 
 ExitStatus ManifestCommand(const Options& options) {
-  const Manifest subject = Target(options.target).description.subject;
+  Targets targets(options.target);
   const Manifest harness = HarnessManifest(options.arguments);
-  if (options.json) {
-    PrintResult("{\"harness\":" + ToJson(harness) + ",\"subject\":" + ToJson(subject) + "}\n");
-  } else {
-    PrintResult(ToText("harness", harness) + '\n' + ToText("subject", subject));
+  std::string text = ToText("harness", harness);
+  std::string json;
+  for (size_t i = 0; i < targets.each().size(); ++i) {
+    const Target& target = targets.each()[i];
+    if (target.failure) throw Error(*target.failure);
+    const Manifest& subject = target.description.subject;
+    const std::string name = NameOfReplica(static_cast<int>(i));
+    text += '\n' + ToText(targets.AreReplicas() ? "subject, " + name : "subject", subject);
+    json += (json.empty() ? "" : ",") + ToJson(subject);
   }
+  if (targets.AreReplicas()) {
+    json = "\"subjects\":[" + json + "]}\n";
+  } else {
+    json = "\"subject\":" + json + "}\n";
+  }
+  PrintResult(options.json ? "{\"harness\":" + ToJson(harness) + "," + json : text);
   return ExitStatus::kPass;
 }
 

@@ -54,12 +54,13 @@ void OptionAdder::Path(const std::string& name, const std::string& type,
 }
 
 void OptionAdder::Paths(const std::string& name, const std::string& type,
-                        const std::string& default_text, const std::string& help,
-                        const Setter& set) {
-  const auto take = [this, noted = noted_, name, set](const std::vector<std::string>& texts) {
+                        const std::string& default_text, const std::string& help, const Setter& set,
+                        const Shown& shown) {
+  const auto take = [this, noted = noted_, name, set,
+                     shown](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       RequireText(name, text);
-      Note(noted, name, PublicName(text));
+      Note(noted, name, shown ? shown(text) : PublicName(text));
       set(text);
     }
   };

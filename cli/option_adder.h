@@ -41,9 +41,9 @@ class OptionAdder {
   /// As Value; the manifest gets the base name only.
   void Path(const std::string& name, const std::string& type, const std::string& default_text,
             const std::string& help, const Setter& set);
-  /// As Path; may be given more than once.
+  /// As Path; may be given more than once. The manifest gets `shown` of each, where there is one.
   void Paths(const std::string& name, const std::string& type, const std::string& default_text,
-             const std::string& help, const Setter& set);
+             const std::string& help, const Setter& set, const Shown& shown = nullptr);
   void Flag(const std::string& name, const std::string& help, const std::function<void()>& set);
   void Positional(const std::string& name, const std::string& help, bool required,
                   std::string* value);

@@ -61,7 +61,8 @@ void AddEmbeddedTarget(OptionAdder* add, TargetOptions* target) {
 
 void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
   AddEmbeddedTarget(add, target);
-  AddRemoteOptions(add, &target->remote);
+  AddRemoteOptions(add, &target->remote, "test the server there instead of the embedded engine",
+                   &target->replicas);
   AddTokenizerOption(add, &target->remote);
 }
 

@@ -45,13 +45,21 @@ std::pair<std::string, std::string> ParseDeclared(const std::string& text) {
 
 }  // namespace
 
-void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string& what_for) {
+void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string& what_for,
+                      std::vector<std::string>* replicas) {
   add->BeginGroup("Target: a server");
-  add->Value(
-      "--endpoint", "URL", "", what_for,
+  add->Paths(
+      "--endpoint", "URL", "",
+      what_for + (replicas == nullptr ? "" : ";\nrepeatable: replicas, held against each other"),
       [=](const std::string& text) {
         ParseEndpoint(text);
-        remote->endpoint = text;
+        if (remote->endpoint.empty()) {
+          remote->endpoint = text;
+        } else if (replicas != nullptr) {
+          replicas->push_back(text);
+        } else {
+          throw Error(ErrorCode::kUsage, "--endpoint: given twice");
+        }
       },
       [](const std::string& text) { return ParseEndpoint(text).label; });
   add->Word<std::string>("--api", &remote->api, ApiWords(), remote->api,

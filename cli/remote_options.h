@@ -1,16 +1,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/option_adder.h"
 #include "engine/factory.h"
 
 namespace detcheck {
 
-/// --endpoint, and what goes with it; `what_for` says what becomes of the server.
+/// --endpoint, and what goes with it; `what_for` says what becomes of the server. Further endpoints
+/// go to `replicas`; where that is null there is one at most.
 void AddRemoteOptions(
     OptionAdder* add, RemoteOptions* remote,
-    const std::string& what_for = "test the server there instead of the embedded engine");
+    const std::string& what_for = "test the server there instead of the embedded engine",
+    std::vector<std::string>* replicas = nullptr);
 
 /// --tokenizer, for runs.
 void AddTokenizerOption(OptionAdder* add, RemoteOptions* remote);

@@ -17,9 +17,9 @@ ExitStatus ReplayCommand(const Options& options, const std::atomic<bool>& stop) 
     PrintResult(DescribePlan(recorded.plan));
     return ExitStatus::kPass;
   }
-  Target target(options.target);
-  RequireFits(recorded.plan, options.file, target.description.facts);
-  return ExecutePlan(recorded.plan, {check.get(), nullptr, &recorded}, &target, &files, options,
+  Targets targets(options.target);
+  RequireFits(recorded.plan, options.file, targets.Facts());
+  return ExecutePlan(recorded.plan, {check.get(), nullptr, &recorded}, &targets, &files, options,
                      stop);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "cli/runner.h"
 #include "engine/base/error.h"
@@ -80,10 +81,10 @@ int VoidRewound(const Plan& plan, Transcript* transcript) {
 
 }  // namespace
 
-Resumption ResumeFrom(const std::string& path, const Plan& plan, const std::string& plan_digest,
-                      const std::string& identity) {
+Resumption ResumeFrom(Transcript earlier, const std::string& path, const Plan& plan,
+                      const std::string& plan_digest, const std::string& identity) {
   Resumption resumption;
-  resumption.transcript = ReadTranscript(path);
+  resumption.transcript = std::move(earlier);
   Transcript& transcript = resumption.transcript;
   if (transcript.plan_digest != plan_digest) {
     throw Error(
@@ -91,10 +92,12 @@ Resumption ResumeFrom(const std::string& path, const Plan& plan, const std::stri
         fmt::format("{}: line 1: of another plan ({:.12}, not {:.12}); use the same options", path,
                     transcript.plan_digest, plan_digest));
   }
-  if (transcript.identity != identity) {
+  // A replica that could not be reached then, or now, is not another one.
+  if (transcript.identity != identity && !transcript.identity.empty() && !identity.empty()) {
     throw Error(ErrorCode::kInput,
                 fmt::format("{}: line 1: the target is not the one that answered it", path));
   }
+  if (!identity.empty()) transcript.identity = identity;
   const int next = VoidRewound(plan, &transcript);
   resumption.order = ControlToRepeat(plan, next);
   for (const int step : StepsToRun(plan)) {

@@ -33,9 +33,9 @@ ExitStatus RunFileCommand(const Options& options, const std::atomic<bool>& stop)
     PrintResult(DescribePlan(plan));
     return ExitStatus::kPass;
   }
-  Target target(options.target);
-  RequireFits(plan, options.plan_file, target.description.facts);
-  return ExecutePlan(plan, {check.get(), nullptr, nullptr}, &target, &files, options, stop);
+  Targets targets(options.target);
+  RequireFits(plan, options.plan_file, targets.Facts());
+  return ExecutePlan(plan, {check.get(), nullptr, nullptr}, &targets, &files, options, stop);
 }
 
 }  // namespace detcheck

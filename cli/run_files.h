@@ -33,6 +33,9 @@ class RunFiles {
   /// Writes the report. Then removes the transcript, unless the run can be gone on with.
   void End(const Report& report, bool keep_transcript);
 
+  /// What an earlier run left. Throws Error(kInput) where that is no transcript.
+  Transcript EarlierRun() const { return ReadTranscript(transcript_); }
+
   const std::string& transcript_path() const { return transcript_; }
 
  private:

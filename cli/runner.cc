@@ -63,7 +63,7 @@ RunEnd Runner::Run(const std::vector<int>& order) {
 bool Runner::MustEnd() {
   if (stop_) {
     End(RunEnd::kInterrupted, "interrupted");
-  } else if (settings_.budget_s > 0.0 && Seconds() - earlier_s_ >= settings_.budget_s) {
+  } else if (settings_.budget_s > 0.0 && settings_.spent_s + Seconds() - earlier_s_ >= settings_.budget_s) {
     End(RunEnd::kBudget, fmt::format("budget of {:g} s spent", settings_.budget_s));
   }
   return end_ != RunEnd::kComplete;
@@ -91,6 +91,7 @@ Runner::Outcome Runner::Attempt(int step_idx) {
   const Step& step = plan_.steps[step_idx];
   StepRecord record;
   record.step = step_idx;
+  record.replica = settings_.replica;
   record.started_s = Seconds();
   Outcome outcome = Outcome::kCounted;
   try {

@@ -16,6 +16,8 @@ namespace detcheck {
 struct RunnerSettings {
   int step_attempts = 3;       ///< Attempts at one step, the first included; >= 1.
   double budget_s = 0.0;       ///< No step begins after this many seconds; 0: no limit.
+  double spent_s = 0.0;        ///< Of the budget, before this run (on other replicas).
+  int replica = 0;             ///< Of several targets, which this one is.
   double retry_pause_s = 0.5;  ///< Before a step is attempted again after the target failed.
 };
 

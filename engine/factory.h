@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/backend.h"
 #include "engine/embedded/options.h"
@@ -14,6 +15,7 @@ struct TargetOptions {
   std::string engine = "auto";  ///< "auto", "cpu" or "cuda".
   EngineOptions embedded;
   RemoteOptions remote;  ///< Where it has an endpoint, that server is tested.
+  std::vector<std::string> replicas;  ///< Further endpoints, whose servers are to answer alike.
 };
 
 /// Starts the target: the one place that knows the implementations of Backend. `choice`, where not

@@ -59,7 +59,7 @@ class ModeView {
 
   std::string Render() const {
     std::string text =
-        fmt::format("{} {}{}\n", paint_.Bold(fmt::format("{:<13}", ToString(mode_.mode))),
+        fmt::format("{} {}{}\n", paint_.Bold(fmt::format("{:<13}", NameOfMode(mode_))),
                     paint_.Of(mode_.verdict), mode_.decides ? "" : " (does not decide)");
     if (mode_.verdict != Verdict::kPass) text += Reasons(mode_.reasons, "  ");
     std::map<Verdict, int> num_seen;

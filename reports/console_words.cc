@@ -8,6 +8,11 @@
 #include "reports/json_text.h"
 
 namespace detcheck {
+namespace {
+
+constexpr char kSameOnEveryReplica[] = "A request gets the same answer on every replica.";
+
+}  // namespace
 
 std::string Paint::In(const char* code, std::string_view text) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -41,6 +46,7 @@ std::string Printable(std::string_view text) {
 }
 
 std::string RequirementOf(Mode mode, const RequestJudgement& request) {
+  if (request.condition_kind == ConditionKind::kReplica) return kSameOnEveryReplica;
   if (request.cause == Cause::kInput) return "Samples of one request have the same prompt.";
   if (request.cause == Cause::kNotRepeatable || request.cause == Cause::kFirstRunOnly) {
     return "The same request alone gets the same answer every time.";
@@ -71,6 +77,10 @@ std::string RequirementOf(Mode mode, const RequestJudgement& request) {
   return "";
 }
 
+std::string RequirementOf(const ModeJudgement& mode) {
+  return mode.across_replicas ? kSameOnEveryReplica : RequirementOf(mode.mode, RequestJudgement{});
+}
+
 std::string WhereItRan(const Report& report, const SampleRef& ref) {
   const StepRecord& record = report.transcript.records[ref.record];
   const Step& step = report.plan.steps[record.step];
@@ -93,6 +103,7 @@ std::string WhereItRan(const Report& report, const SampleRef& ref) {
              Several(static_cast<size_t>(*witness.same_step_prefill_tokens), "prefill token");
   }
   where += fmt::format(" (step {} '{}'", record.step, Printable(step.label));
+  if (!report.replicas.empty()) where += ", " + NameOfReplica(record.replica);
   if (record.attempt > 0) where += fmt::format(", attempt {}", record.attempt + 1);
   if (record.voided) where += ", voided";
   return where + ")";

@@ -30,6 +30,9 @@ std::string Printable(std::string_view text);
 /// What the mode demands, in one sentence.
 std::string RequirementOf(Mode mode, const RequestJudgement& request);
 
+/// Likewise what is demanded of all its requests.
+std::string RequirementOf(const ModeJudgement& mode);
+
 /// Under what conditions the sample was answered: "alone, cold"; "batch of 8, item 3".
 std::string WhereItRan(const Report& report, const SampleRef& ref);
 

@@ -95,12 +95,14 @@ void ComparePrompts(const std::vector<ReportRow>& a, const std::vector<ReportRow
 // A report's rows with what was answered, by mode and request.
 class Rows {
  public:
-  using Key = std::pair<Mode, std::string>;
+  using Key = std::pair<std::string, std::string>;
 
   explicit Rows(const Report& report) : report_(report), rows_(RowsOf(report)) {
     for (const ModeJudgement& mode : report.judgement.modes) {
-      for (RequestSamples& samples : CollectSamples(report.plan, report.transcript, mode.mode)) {
-        samples_[{mode.mode, samples.request}] = std::move(samples);
+      for (RequestSamples& samples :
+           CollectSamples(report.plan, report.transcript, mode.mode, mode.replica)) {
+        const int request = samples.request;
+        samples_[{&mode, request}] = std::move(samples);
       }
     }
     for (const ReportRow& row : rows_) by_key_.emplace(KeyOf(row), &row);
@@ -108,7 +110,10 @@ class Rows {
 
   // Requests to which nothing was answered have their names alone.
   static Key KeyOf(const ReportRow& row) {
-    return {row.judged->mode, row.digest.empty() ? row.id : row.digest};
+    // The first replica stands for the only target of a report without replicas.
+    const bool is_first = row.mode->replica == 0;
+    return {is_first ? ToString(row.mode->mode) : SlugOfMode(*row.mode),
+            row.digest.empty() ? row.id : row.digest};
   }
 
   const std::vector<ReportRow>& rows() const { return rows_; }
@@ -123,21 +128,21 @@ class Rows {
   }
 
   RowAnswers AnswersOf(const ReportRow& row) const {
-    const auto it = samples_.find({row.judged->mode, row.judged->request});
+    const auto it = samples_.find({row.mode, row.judged->request});
     return {report_, row, it == samples_.end() ? nullptr : &it->second};
   }
 
  private:
   const Report& report_;
   std::vector<ReportRow> rows_;
-  std::map<std::pair<Mode, int>, RequestSamples> samples_;
+  std::map<std::pair<const ModeJudgement*, int>, RequestSamples> samples_;
   std::map<Key, const ReportRow*> by_key_;
 };
 
 using Pairs = std::map<const ReportRow*, const ReportRow*>;
 
 bool IsSamePrompt(const ReportRow& a, const ReportRow& b) {
-  return a.judged->mode == b.judged->mode && !a.prompt_digest.empty() &&
+  return Rows::KeyOf(a).first == Rows::KeyOf(b).first && !a.prompt_digest.empty() &&
          a.prompt_digest == b.prompt_digest;
 }
 
@@ -171,7 +176,7 @@ void CompareRows(const Rows& a, const Rows& b, bool compare_changed_requests, Re
   PairChanged(true, &left_a, &left_b, &changed);
   PairChanged(false, &left_a, &left_b, &changed);
   for (const ReportRow& row : a.rows()) {
-    RowChange change{row.judged->mode, row.id, {}};
+    RowChange change{NameOfMode(*row.mode), row.id, {}};
     const ReportRow* other = b.Find(Rows::KeyOf(row));
     const auto pair = changed.find(&row);
     if (pair != changed.end()) {
@@ -192,7 +197,7 @@ void CompareRows(const Rows& a, const Rows& b, bool compare_changed_requests, Re
     if (!change.lines.empty()) diff->rows.push_back(std::move(change));
   }
   for (const ReportRow* row : left_b) {
-    diff->rows.push_back({row->judged->mode, row->id, {"new: no such request before"}});
+    diff->rows.push_back({NameOfMode(*row->mode), row->id, {"new: no such request before"}});
   }
 }
 
@@ -257,7 +262,7 @@ std::string RenderDiff(const ReportDiff& diff) {
                      FieldsInWords("Informational changes", diff.informational);
   if (!diff.SamePrompts()) text += "Different prompts: " + OnlyInOne(diff) + '\n';
   for (const RowChange& row : diff.rows) {
-    text += fmt::format("{}: {}\n", ToString(row.mode), row.id);
+    text += fmt::format("{}: {}\n", row.mode, row.id);
     for (const std::string& line : row.lines) text += "  " + line + '\n';
   }
   const FieldChange& verdict = diff.verdict;

@@ -15,7 +15,7 @@ struct FieldChange {
 
 /// What changed of one request in one mode.
 struct RowChange {
-  Mode mode = Mode::kSingle;
+  std::string mode;  ///< As NameOfMode calls it.
   std::string id;
   std::vector<std::string> lines;  ///< Never empty.
 };

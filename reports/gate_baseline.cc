@@ -154,7 +154,7 @@ GateSuite CompareWithBaseline(const Report& report, const Report& baseline,
     if (!row.judged->subject) continue;
     GateCase one = key.empty() ? CaseOf(report, row, golden)
                                : Inconclusive("the baseline is of something else: " + key);
-    one.name = ToString(row.judged->mode) + ": " + row.id;
+    one.name = NameOfMode(*row.mode) + ": " + row.id;
     const std::string name = one.name;
     for (int i = 2; !names.insert(one.name).second; ++i) one.name = fmt::format("{} #{}", name, i);
     suite.cases.push_back(std::move(one));

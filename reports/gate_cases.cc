@@ -14,11 +14,11 @@ namespace detcheck {
 namespace {
 
 // The time of every step goes to the first subject that it has.
-std::map<int, double> SecondsByRequest(const Report& report, Mode mode) {
+std::map<int, double> SecondsByRequest(const Report& report, const ModeJudgement& mode) {
   std::map<int, double> seconds;
   for (const StepRecord& record : report.transcript.records) {
     const Step& step = report.plan.steps[record.step];
-    if (step.mode != mode) continue;
+    if (step.mode != mode.mode || record.replica != mode.replica.value_or(record.replica)) continue;
     for (const PlannedItem& item : step.items) {
       if (!item.subject) continue;
       seconds[item.request] += std::max(0.0, record.ended_s - record.started_s);
@@ -95,9 +95,9 @@ void MakeNamesUnique(GateSuite* suite) {
 
 GateSuite SuiteOf(const Report& report, const ModeJudgement& mode, const std::string& prefix) {
   GateSuite suite;
-  suite.name = prefix + '.' + ToString(mode.mode);
+  suite.name = prefix + '.' + SlugOfMode(mode);
   suite.started_utc = report.run.started_utc;
-  const std::map<int, double> seconds = SecondsByRequest(report, mode.mode);
+  const std::map<int, double> seconds = SecondsByRequest(report, mode);
   for (const RequestJudgement& request : mode.requests) {
     if (!IsListed(request)) continue;
     suite.cases.push_back(CaseOf(report, request));

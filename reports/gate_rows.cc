@@ -51,6 +51,7 @@ std::vector<ReportRow> RowsOf(const Report& report) {
     for (const RequestJudgement& judged : mode.requests) {
       const PlannedRequest& request = report.plan.requests[judged.request];
       ReportRow row;
+      row.mode = &mode;
       row.judged = &judged;
       row.id = Printable(request.id);
       if (judged.reference) {

@@ -14,6 +14,7 @@ namespace detcheck {
 /// What a report says of one request in one mode, named so that it is found in another report.
 /// Points into the report, which must outlive it.
 struct ReportRow {
+  const ModeJudgement* mode = nullptr;  ///< Of which it is.
   const RequestJudgement* judged = nullptr;
   std::string id;             ///< Printable.
   std::string prompt_digest;  ///< Of the resolved prompt; empty where the report does not tell.

@@ -96,7 +96,8 @@ std::vector<HtmlCell> CollectCells(const Report& report) {
   for (const ModeJudgement& mode : report.judgement.modes) {
     if (mode.requests.empty()) continue;
     std::map<int, RequestSamples> by_request;
-    for (RequestSamples& samples : CollectSamples(report.plan, report.transcript, mode.mode)) {
+    for (RequestSamples& samples :
+         CollectSamples(report.plan, report.transcript, mode.mode, mode.replica)) {
       by_request[samples.request] = std::move(samples);
     }
     for (const RequestJudgement& request : mode.requests) {

@@ -132,13 +132,12 @@ class ModeSection {
       : report_(report), mode_(mode), cells_(cells), any_open_(any_open), html_(*html) {}
 
   void Append() {
-    const std::string name = ToString(mode_.mode);
-    html_.Open("section", {{"class", "mode"}, {"id", "mode-" + name}});
+    html_.Open("section", {{"class", "mode"}, {"id", "mode-" + SlugOfMode(mode_)}});
     html_.Open("h2");
-    html_.Text(name + " ");
+    html_.Text(NameOfMode(mode_) + " ");
     AppendBadge(mode_.verdict, &html_);
     html_.Close("h2");
-    html_.Element("p", {{"class", "requirement"}}, RequirementOf(mode_.mode, RequestJudgement{}));
+    html_.Element("p", {{"class", "requirement"}}, RequirementOf(mode_));
     AppendList(mode_.verdict == Verdict::kPass ? std::vector<std::string>() : mode_.reasons);
     AppendList(mode_.notes);
     for (const RequestJudgement& request : mode_.requests) {

@@ -107,7 +107,7 @@ std::string WhyFail(const Report& report, const Counts& counts) {
 std::string FirstReason(const Judgement& judgement) {
   for (const ModeJudgement& mode : judgement.modes) {
     if (mode.verdict == judgement.verdict && !mode.reasons.empty()) {
-      return ToString(mode.mode) + ": " + mode.reasons.front();
+      return NameOfMode(mode) + ": " + mode.reasons.front();
     }
   }
   return judgement.reasons.empty() ? "" : judgement.reasons.front();
@@ -174,16 +174,15 @@ void AppendCell(std::string_view label, const std::string& text, HtmlText* html)
 
 void AppendModeRow(const ModeJudgement& mode, int num_launches, HtmlText* html) {
   const Counts counts = Count(mode);
-  const std::string name = ToString(mode.mode);
   html->Open("tr");
   html->Open("th", {{"scope", "row"}});
-  html->Element("a", {{"href", "#mode-" + name}}, name);
+  html->Element("a", {{"href", "#mode-" + SlugOfMode(mode)}}, NameOfMode(mode));
   html->Close("th");
   html->Open("td", {{"data-label", "Verdict"}});
   AppendBadge(mode.verdict, html);
   if (!mode.decides) html->Element("small", "does not decide");
   html->Close("td");
-  AppendCell("Requirement", RequirementOf(mode.mode, RequestJudgement{}), html);
+  AppendCell("Requirement", RequirementOf(mode), html);
   AppendCell("Diverged", fmt::format("{} of {}", counts.num_failed, counts.num_fixtures), html);
   AppendCell("Samples", fmt::format("{}", counts.num_samples), html);
   AppendCell("Batches", fmt::format("{}", mode.num_batches), html);

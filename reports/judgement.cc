@@ -11,6 +11,7 @@
 #include "reports/evidence.h"
 #include "reports/judgement_words.h"
 #include "reports/power.h"
+#include "reports/replica.h"
 #include "reports/response_cache.h"
 #include "reports/samples.h"
 #include "reports/scope.h"
@@ -234,15 +235,7 @@ void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgeme
   } else if (!transcript.complete) {
     inconclusive("not every step was run");
   }
-  if (!plan.required_scope.empty() && plan.shard) {
-    judgement->notes.push_back("the required scope is asked of all shards together");
-  } else if (!plan.required_scope.empty()) {
-    const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
-    for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
-      inconclusive(fmt::format("the required scope {} is not tested: {}", ToString(uncovered.word),
-                               uncovered.why));
-    }
-  }
+  JudgeRequiredScope(plan, transcript, judgement);
   if (transcript.identity.empty()) return;
   if (transcript.identity_after.empty()) {
     judgement->notes.push_back("what the target is could not be read again after the run");
@@ -275,6 +268,31 @@ std::string ToString(Cause cause) {
 
 std::string ToString(ConditionKind kind) {
   return WordOf(kConditionWords, kind);
+}
+
+std::string NameOfMode(const ModeJudgement& mode) {
+  if (mode.across_replicas) return ToString(mode.mode) + ", across replicas";
+  return ToString(mode.mode) +
+         (mode.replica ? fmt::format(", {}", NameOfReplica(*mode.replica)) : "");
+}
+
+std::string SlugOfMode(const ModeJudgement& mode) {
+  if (mode.across_replicas) return ToString(mode.mode) + ".replicas";
+  return ToString(mode.mode) + (mode.replica ? fmt::format(".replica-{}", *mode.replica + 1) : "");
+}
+
+void JudgeRequiredScope(const Plan& plan, const Transcript& transcript, Judgement* judgement) {
+  if (plan.required_scope.empty()) return;
+  if (plan.shard) {
+    judgement->notes.push_back("the required scope is asked of all shards together");
+    return;
+  }
+  const auto words = ScopeWordsOf(plan, transcript, judgement->modes);
+  for (const UncoveredWord& uncovered : NotCovered(words, plan.required_scope)) {
+    judgement->verdict = Worse(judgement->verdict, Verdict::kInconclusive);
+    judgement->reasons.push_back(fmt::format("the required scope {} is not tested: {}",
+                                             ToString(uncovered.word), uncovered.why));
+  }
 }
 
 Verdict Worse(Verdict a, Verdict b) {

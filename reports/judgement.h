@@ -47,6 +47,7 @@ enum class ConditionKind {
   kVariedSteps,       ///< All that was varied.
   kIntermittent,      ///< Equal conditions do not give equal answers.
   kRestart,           ///< Another start of the target.
+  kReplica,           ///< Another replica of the target.
   kFirstRun,          ///< The first run, and nothing after it.
 };
 
@@ -160,6 +161,8 @@ struct RequestJudgement {
 /// Judgement of one mode.
 struct ModeJudgement {
   Mode mode = Mode::kSingle;
+  std::optional<int> replica;    ///< Whose answers, where several replicas were asked.
+  bool across_replicas = false;  ///< All of theirs, held against each other.
   Verdict verdict = Verdict::kInconclusive;
   /// Whether the verdict of the whole hears it. Not where the mode was not asked for by name, and
   /// the target cannot do it or, of p_vs_d, does not claim that decoding gives what prefill gives.
@@ -179,6 +182,14 @@ struct Judgement {
   std::vector<std::string> notes;    ///< What a reader must know beside the verdict.
   std::vector<ModeJudgement> modes;  ///< In plan order; unplanned ones as kUnsupported.
 };
+
+/// What a mode's judgement is called: "batch", "batch, replica 2", "batch, across replicas".
+std::string NameOfMode(const ModeJudgement& mode);
+/// The same as one word: "batch", "batch.replica-2", "batch.replicas".
+std::string SlugOfMode(const ModeJudgement& mode);
+
+/// Makes the judgement inconclusive where the plan requires a scope that the run says nothing of.
+void JudgeRequiredScope(const Plan& plan, const Transcript& transcript, Judgement* judgement);
 
 /// The verdict of the whole: fail over error over inconclusive over unsupported over pass.
 Verdict Worse(Verdict a, Verdict b);

@@ -134,6 +134,7 @@ void WriteRequest(const RequestJudgement& request, const Plan& plan, JsonText* j
 
 void WriteMode(const ModeJudgement& mode, const Plan& plan, JsonText* json) {
   json->BeginObject();
+  if (mode.across_replicas) json->Field("across_replicas", true);
   json->Field("bound", mode.bound);
   json->Field("decides", mode.decides);
   json->Key("formed_sizes");
@@ -142,6 +143,7 @@ void WriteMode(const ModeJudgement& mode, const Plan& plan, JsonText* json) {
   WriteWords("notes", mode.notes, json);
   json->Field("num_batches", mode.num_batches);
   WriteWords("reasons", mode.reasons, json);
+  json->Field("replica", mode.replica);
   json->Key("requests");
   json->BeginArray();
   for (const RequestJudgement& request : mode.requests) WriteRequest(request, plan, json);
@@ -194,9 +196,11 @@ class JudgementReader {
   }
 
   ModeJudgement ReadMode(const JsonValue& value) const {
-    value.CheckFields({"bound", "decides", "formed_sizes", "mode", "notes", "num_batches",
-                       "reasons", "requests", "verdict"});
+    value.CheckFields({"across_replicas", "bound", "decides", "formed_sizes", "mode", "notes",
+                       "num_batches", "reasons", "replica", "requests", "verdict"});
     ModeJudgement mode;
+    mode.replica = OptionalIntOf(value, "replica");
+    if (const auto across = value.Find("across_replicas")) mode.across_replicas = across->Bool();
     mode.mode = value.At("mode").Word(kModeWords);
     mode.verdict = value.At("verdict").Word(kVerdictWords);
     mode.decides = value.At("decides").Bool();

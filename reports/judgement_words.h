@@ -35,6 +35,7 @@ inline constexpr std::pair<ConditionKind, std::string_view> kConditionWordList[]
     {ConditionKind::kVariedSteps, "varied_steps"},
     {ConditionKind::kIntermittent, "intermittent"},
     {ConditionKind::kRestart, "restart"},
+    {ConditionKind::kReplica, "replica"},
     {ConditionKind::kFirstRun, "first_run"},
 };
 inline constexpr WordTable<ConditionKind> kConditionWords = kConditionWordList;

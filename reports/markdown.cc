@@ -98,11 +98,12 @@ void AddModes(const Report& report, Summary* summary) {
   for (const ModeJudgement& mode : report.judgement.modes) {
     const Tally tally = TallyOf(mode);
     summary->Add(fmt::format(
-        "| {} | **{}**{} | {} of {} | {} | {} | {} |\n", ToString(mode.mode),
-        ToString(mode.verdict), mode.decides ? "" : " (does not decide)", tally.num_failed,
-        tally.num_fixtures, tally.num_samples, mode.num_batches,
-        mode.formed_sizes.empty() ? "not known"
-                                  : fmt::format("{}", fmt::join(mode.formed_sizes, ", "))));
+        "| {} | **{}**{} | {} of {} | {} | {} | {} |\n", NameOfMode(mode), ToString(mode.verdict),
+        mode.decides ? "" : " (does not decide)", tally.num_failed, tally.num_fixtures,
+        tally.num_samples, mode.num_batches,
+        mode.across_replicas        ? "–"
+        : mode.formed_sizes.empty() ? "not known"
+                                    : fmt::format("{}", fmt::join(mode.formed_sizes, ", "))));
   }
   summary->Add("\n");
 }

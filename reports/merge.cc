@@ -45,12 +45,30 @@ void RequireSamePlan(const ShardReport& first, const ShardReport& other) {
   if (digest(first) != digest(other)) Refuse(other, "protocol: is not that of " + file);
 }
 
-void RequireSameTarget(const ShardReport& first, const ShardReport& other) {
-  for (const std::string& name : DifferingIdentity(first.report.subject, other.report.subject)) {
+// `place` names the manifest.
+void RequireSameSubject(const ShardReport& first, const Manifest& a, const ShardReport& other,
+                        const Manifest& b, const std::string& place) {
+  for (const std::string& name : DifferingIdentity(a, b)) {
     if (name == kProcessStart) continue;
-    Refuse(other, fmt::format("subject.{}: another target: '{}', that of {} is '{}'", name,
-                              OneLine(FieldValue(other.report.subject, name)), OneLine(first.file),
-                              OneLine(FieldValue(first.report.subject, name))));
+    Refuse(other, fmt::format("{}.{}: another target: '{}', that of {} is '{}'", place, name,
+                              OneLine(FieldValue(b, name)), OneLine(first.file),
+                              OneLine(FieldValue(a, name))));
+  }
+}
+
+void RequireSameTarget(const ShardReport& first, const ShardReport& other) {
+  const std::vector<Replica>& a = first.report.replicas;
+  const std::vector<Replica>& b = other.report.replicas;
+  if (a.size() != b.size()) {
+    Refuse(other, fmt::format("replicas: {}, {} has {}", b.size(), OneLine(first.file), a.size()));
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].subject.empty() || b[i].subject.empty()) continue;  // Was not reached.
+    RequireSameSubject(first, a[i].subject, other, b[i].subject,
+                       fmt::format("replicas[{}].subject", i));
+  }
+  if (a.empty()) {
+    RequireSameSubject(first, first.report.subject, other, other.report.subject, "subject");
   }
 }
 
@@ -168,6 +186,11 @@ class Merging {
     }
     if (own.identity_after != own.identity && all.identity_after == all.identity) {
       all.identity_after = own.identity_after;
+    }
+    for (size_t i = 0; i < report_.replicas.size(); ++i) {
+      Replica& replica = report_.replicas[i];
+      if (replica.subject.empty()) replica.subject = shard.replicas[i].subject;
+      if (replica.ended_early.empty()) replica.ended_early = shard.replicas[i].ended_early;
     }
     RunFacts& run = report_.run;
     run.started_utc = std::min(run.started_utc, shard.run.started_utc);

@@ -2,11 +2,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/backend.h"
 #include "fixtures/plan.h"
 #include "fixtures/protocol.h"
 #include "reports/judgement.h"
+#include "reports/replica.h"
 #include "reports/scope.h"
 #include "reports/support.h"
 #include "reports/text_findings.h"
@@ -27,8 +29,9 @@ struct RunFacts {
 struct Report {
   RunFacts run;
   Manifest harness;
-  Manifest subject;
-  TargetFacts facts;
+  Manifest subject;               ///< Of several replicas what they have in common (CommonSubject).
+  TargetFacts facts;              ///< That the plan was made from; of several replicas CommonFacts.
+  std::vector<Replica> replicas;  ///< Where several ran the plan; else empty.
   std::optional<Protocol> protocol;  ///< That the plan was made from.
   /// What the engine's documentation says of the subject's combination; absent in reports of
   /// versions that did not look it up.

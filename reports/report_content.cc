@@ -8,6 +8,7 @@
 #include "reports/manifest_json.h"
 #include "reports/packed_logprobs.h"
 #include "reports/record_json.h"
+#include "reports/replica_json.h"
 #include "reports/scope_json.h"
 #include "reports/support_json.h"
 
@@ -84,6 +85,7 @@ class TranscriptWriting {
     }
     json->Field("launch", record.launch);
     if (!record.prompt_digests.empty()) WritePrompts(record.prompt_digests, json);
+    if (record.replica > 0) json->Field("replica", record.replica);
     if (!record.scores.empty()) json->Field("scores", AddLogprobs(record.scores));
     json->Field("step", record.step);
     if (record.voided) WriteText("voided", *record.voided, json);
@@ -181,6 +183,9 @@ ReportContent::ReportContent(const Report& report)
   if (report.support) {
     support_ = JsonOf([&](JsonText* json) { WriteSupport(*report.support, json); });
   }
+  if (!report.replicas.empty()) {
+    replicas_ = JsonOf([&](JsonText* json) { WriteReplicas(report.replicas, json); });
+  }
   TranscriptWriting writing(report.texts);
   transcript_ = JsonOf([&](JsonText* json) { writing.Write(report.transcript, json); });
   logprobs_ = writing.logprobs().Take();
@@ -189,9 +194,18 @@ ReportContent::ReportContent(const Report& report)
 
 const std::vector<std::string_view>& ReportContent::Names() {
   static const std::vector<std::string_view> kNames = {
-      "facts",    "harness", "judgement", "logprobs", "outputs", "plan",
-      "protocol", "schema",  "scope",     "subject",  "support", "transcript"};
+      "facts",    "harness", "judgement", "logprobs", "outputs", "plan",      "protocol",
+      "replicas", "schema",  "scope",     "subject",  "support", "transcript"};
   return kNames;
+}
+
+bool ReportContent::MayLack(std::string_view name) {
+  return name == "replicas" || name == "support";
+}
+
+bool ReportContent::Has(std::string_view name) const {
+  if (name == "replicas") return !replicas_.empty();
+  return name != "support" || !support_.empty();
 }
 
 void ReportContent::Write(std::string_view name,
@@ -203,6 +217,7 @@ void ReportContent::Write(std::string_view name,
   if (name == "outputs") return WriteList(outputs_, take);
   if (name == "plan") return take(plan_);
   if (name == "protocol") return take(protocol_);
+  if (name == "replicas") return take(replicas_);
   if (name == "scope") return take(scope_);
   if (name == "subject") return take(subject_);
   if (name == "support") return take(support_);

@@ -18,10 +18,12 @@ class ReportContent {
  public:
   explicit ReportContent(const Report& report);
 
-  /// Names of the parts, alphabetically. "support" is not in every report.
+  /// Names of the parts, alphabetically.
   static const std::vector<std::string_view>& Names();
 
-  bool Has(std::string_view name) const { return name != "support" || !support_.empty(); }
+  /// Whether the part is not in every report.
+  static bool MayLack(std::string_view name);
+  bool Has(std::string_view name) const;
 
   /// Hands the JSON text of the part `name` to `take`, piece by piece.
   void Write(std::string_view name, const std::function<void(std::string_view)>& take) const;
@@ -40,6 +42,7 @@ class ReportContent {
   std::vector<std::string> outputs_;   // Each distinct output once.
   std::string plan_;
   std::string protocol_;
+  std::string replicas_;  // Empty: there are none.
   std::string scope_;
   std::string subject_;
   std::string support_;  // Empty: there is none.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "reports/manifest_json.h"
 #include "reports/packed_logprobs.h"
 #include "reports/record_json.h"
+#include "reports/replica_json.h"
 #include "reports/report.h"
 #include "reports/report_content.h"
 #include "reports/scope_json.h"
@@ -108,11 +110,12 @@ class TranscriptReading {
 
   StepRecord ReadRecord(const JsonValue& value) {
     value.CheckFields({"attempt", "detail", "engine_steps", "error", "flush_accepted", "items",
-                       "launch", "prompts", "scores", "step", "voided"});
+                       "launch", "prompts", "replica", "scores", "step", "voided"});
     StepRecord record;
     record.step = value.At("step").Int(0, static_cast<int>(plan_.steps.size()) - 1);
     record.attempt = value.At("attempt").Int(0, kMaxInt);
     record.launch = value.At("launch").Int(0, kMaxInt);
+    record.replica = OptionalIntOf(value, "replica").value_or(0);
     record.voided = OptionalTextOf(value, "voided");
     record.error = OptionalTextOf(value, "error");
     record.detail = OptionalTextOf(value, "detail").value_or("");
@@ -197,12 +200,25 @@ std::optional<Protocol> ReadProtocol(const JsonDocument& document) {
   return protocol;
 }
 
+// Records of one replica stand together, in the order of the replicas.
+void CheckReplicas(const JsonValue& value, const Report& report) {
+  const int most = std::max(static_cast<int>(report.replicas.size()) - 1, 0);
+  int last = 0;
+  for (size_t i = 0; i < report.transcript.records.size(); ++i) {
+    const int replica = report.transcript.records[i].replica;
+    if (replica < last || replica > most) {
+      value[i].Fail(fmt::format("replica: {} is not from {} to {}", replica, last, most));
+    }
+    last = replica;
+  }
+}
+
 Report ReadParts(const JsonDocument& document, std::string* digest) {
   const JsonValue root = document.Root();
   root.CheckSchema(kReportSchema);
   root.CheckFields({"content_sha256", "facts", "harness", "judgement", "logprobs", "outputs",
-                    "plan", "protocol", "run", "schema", "scope", "subject", "support", "timings",
-                    "transcript"});
+                    "plan", "protocol", "replicas", "run", "schema", "scope", "subject", "support",
+                    "timings", "transcript"});
   *digest = root.At("content_sha256").String();
   Report report;
   report.run = ReadRun(root.At("run"));
@@ -215,6 +231,8 @@ Report ReadParts(const JsonDocument& document, std::string* digest) {
   TranscriptReading transcript(root, report.plan);
   report.transcript = transcript.Read(root.At("transcript"));
   report.texts = transcript.texts();
+  if (const auto replicas = root.Find("replicas")) report.replicas = ReadReplicas(*replicas);
+  CheckReplicas(root.At("transcript").At("records"), report);
   ReadTimings(root.At("timings"), &report.transcript);
   report.judgement = ReadJudgement(root.At("judgement"), report.plan, report.transcript);
   report.scope = ReadScope(root.At("scope"), report.plan);
@@ -262,7 +280,7 @@ std::string DigestOfText(std::string_view json) {
   Sha256 sha256;
   for (const std::string_view name : ReportContent::Names()) {
     const auto it = parts.find(name);
-    if (it == parts.end() && name == "support") continue;
+    if (it == parts.end() && ReportContent::MayLack(name)) continue;
     if (it == parts.end()) return "";
     sha256.Update(name == ReportContent::Names().front() ? "{\"" : ",\"");
     sha256.Update(name);

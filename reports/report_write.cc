@@ -12,9 +12,9 @@ namespace detcheck {
 namespace {
 
 // What a reader looks for first comes first.
-constexpr std::array<std::string_view, 11> kFileOrder = {
-    "judgement", "scope", "subject", "support",    "harness", "facts",
-    "protocol",  "plan",  "transcript", "outputs", "logprobs"};
+constexpr std::array<std::string_view, 12> kFileOrder = {
+    "judgement", "scope",    "subject", "replicas",   "support", "harness",
+    "facts",     "protocol", "plan",    "transcript", "outputs", "logprobs"};
 
 std::string RunJson(const RunFacts& run) {
   JsonText json;

@@ -29,7 +29,7 @@ const std::string& Sample::PromptDigest() const {
 }
 
 std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& transcript,
-                                           Mode mode) {
+                                           Mode mode, std::optional<int> replica) {
   std::map<int, RequestSamples> by_request;
   for (const int step_idx : StepsToRun(plan)) {
     const Step& step = plan.steps[step_idx];
@@ -42,6 +42,7 @@ std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& t
   }
   for (size_t r = 0; r < transcript.records.size(); ++r) {
     const StepRecord& record = transcript.records[r];
+    if (record.replica != replica.value_or(record.replica)) continue;
     if (record.step < 0 || record.step >= static_cast<int>(plan.steps.size())) continue;
     const Step& step = plan.steps[record.step];
     if (step.mode != mode || !IsJudged(step)) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "fixtures/plan.h"
@@ -42,8 +43,9 @@ struct RequestSamples {
   std::vector<Sample> samples;
 };
 
-/// Of every request of the mode's batch steps but preparations, by request index.
+/// Of every request of the mode's batch steps but preparations, by request index. With `replica`
+/// only what that one answered.
 std::vector<RequestSamples> CollectSamples(const Plan& plan, const Transcript& transcript,
-                                           Mode mode);
+                                           Mode mode, std::optional<int> replica = std::nullopt);
 
 }  // namespace detcheck

@@ -160,7 +160,9 @@ std::vector<VoidedAttempt> VoidedOf(const Plan& plan, const Transcript& transcri
   for (const StepRecord& record : transcript.records) {
     if (record.step < 0 || record.step >= std::ssize(plan.steps)) continue;
     std::string why = WhyNotCounted(plan.steps[record.step], record);
-    if (!why.empty()) voided.push_back({record.step, record.attempt, std::move(why)});
+    if (why.empty()) continue;
+    if (record.replica > 0) why = NameOfReplica(record.replica) + ": " + why;
+    voided.push_back({record.step, record.attempt, std::move(why)});
   }
   return voided;
 }
@@ -169,7 +171,7 @@ std::vector<std::string> NotesOf(const Judgement& judgement) {
   std::vector<std::string> notes;
   for (const ModeJudgement& mode : judgement.modes) {
     for (const std::string& note : mode.notes) {
-      notes.push_back(fmt::format("{}: {}", ToString(mode.mode), note));
+      notes.push_back(fmt::format("{}: {}", NameOfMode(mode), note));
     }
   }
   notes.insert(notes.end(), judgement.notes.begin(), judgement.notes.end());
@@ -189,9 +191,15 @@ Scope ScopeOf(const Plan& plan, const Transcript& transcript, const Judgement& j
 }
 
 void JudgeReport(Report* report) {
-  report->judgement = Judge(report->plan, report->transcript, report->subject, report->texts);
+  report->judgement =
+      report->replicas.empty()
+          ? Judge(report->plan, report->transcript, report->subject, report->texts)
+          : JudgeReplicas(report->plan, report->replicas, report->texts, &report->transcript);
   report->scope =
       ScopeOf(report->plan, report->transcript, report->judgement, report->facts, report->subject);
+  if (!report->replicas.empty()) {
+    report->scope.held.push_back({"replicas", fmt::format("{}", report->replicas.size())});
+  }
   if (!report->protocol) return;
   report->scope.held.push_back({"protocol", fmt::format("{} ({:.12}…)", report->protocol->name,
                                                         ProtocolDigest(*report->protocol))});

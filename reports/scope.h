@@ -92,7 +92,7 @@ BoundUnit UnitOf(ScopeWord word);
 /// where it took a value; empty where there is none.
 std::string OwnAxisOf(ScopeWord word);
 
-/// Starts of the target that answered.
+/// Starts of the target that answered; of several replicas, of the one with the most.
 int NumLaunches(const Transcript& transcript);
 
 }  // namespace detcheck

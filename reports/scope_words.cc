@@ -19,6 +19,7 @@ namespace {
 
 constexpr BoundUnit kRepeats = {"repeats", "repeat", "repeats"};
 constexpr BoundUnit kScoredAnswers = {"answers", "scored answer", "scored answers"};
+constexpr BoundUnit kReplicas = {"replicas", "other replica", "other replicas"};
 constexpr BoundUnit kStarts = {"starts", "other start", "other starts"};
 
 // A scope word: the modes that test it, the axis that is always told, and what its n counts.
@@ -46,7 +47,7 @@ const std::vector<WordRule>& Rules() {
       {ScopeWord::kSampling, {Mode::kSeeds}, "seed", {}},
       {ScopeWord::kHistory, {Mode::kHistory}, "history", {}},
       {ScopeWord::kRestart, {Mode::kHistory}, "launch", kStarts},
-      {ScopeWord::kReplica, {}, "", {}},
+      {ScopeWord::kReplica, {}, "replica", kReplicas},
       {ScopeWord::kGpuToGpu, {}, "", {}},
   };
   return kRules;
@@ -90,7 +91,10 @@ class WordTallies {
         AddRequest(mode, samples);
       }
     }
-    for (const ModeJudgement& mode : modes) AddScores(mode);
+    for (const ModeJudgement& mode : modes) {
+      AddScores(mode);
+      if (mode.across_replicas) AddReplicas(mode);
+    }
   }
 
   const Tally& Of(ScopeWord word) { return tallies_[word]; }
@@ -101,19 +105,22 @@ class WordTallies {
     for (const Sample& sample : samples.samples) {
       if (sample.counts && sample.item->subject) counted.push_back(&sample);
     }
-    if (counted.size() < 2) return;  // Nothing to compare it with.
-    const int first_launch = counted.front()->record->launch;
-    const Sampling& sampling = plan_.requests[samples.request].sampling;
-    std::map<int, int> num_control;  // By launch.
+    if (counted.size() < 2) return;   // Nothing to compare it with.
+    std::map<int, int> first_launch;  // By replica.
     for (const Sample* sample : counted) {
-      const bool is_restarted = sample->record->launch != first_launch;
+      first_launch.try_emplace(sample->record->replica, sample->record->launch);
+    }
+    const Sampling& sampling = plan_.requests[samples.request].sampling;
+    std::map<std::pair<int, int>, int> num_control;  // By replica and launch.
+    for (const Sample* sample : counted) {
+      const bool is_restarted = sample->record->launch != first_launch[sample->record->replica];
       if (is_restarted) Add(ScopeWord::kRestart, mode, *sample);
       if (sampling.temperature > 0.0) {
         Add(ScopeWord::kSampling, mode, *sample);
         Note(ScopeWord::kSampling, "seed", static_cast<int64_t>(sampling.seed), BatchOf(*sample));
       }
       if (sample->IsControl() && sample->IsSolo() && !sample->ReadCache()) {
-        ++num_control[sample->record->launch];
+        ++num_control[{sample->record->replica, sample->record->launch}];
       } else if (!is_restarted || !IsAfterTraffic(*sample->step)) {
         AddVaried(mode, *sample);
       }
@@ -158,6 +165,23 @@ class WordTallies {
       } else if (sample.answer->witness.formed_size) {
         Note(word, "formed_size", axis.value, batch);
       }
+    }
+  }
+
+  // Replicas beyond the first one that answered.
+  void AddReplicas(const ModeJudgement& mode) {
+    const auto is_told = [](const RequestJudgement& request) {
+      return request.verdict == Verdict::kPass || request.verdict == Verdict::kFail;
+    };
+    if (std::none_of(mode.requests.begin(), mode.requests.end(), is_told)) return;
+    std::set<int> replicas;
+    for (const StepRecord& record : transcript_.records) {
+      if (plan_.steps[record.step].mode == mode.mode) replicas.insert(record.replica);
+    }
+    tallies_[ScopeWord::kReplica].modes.insert(mode.mode);
+    for (const int replica : replicas) {
+      Note(ScopeWord::kReplica, "replica", replica + 1, replica);
+      if (replica != *replicas.begin()) tallies_[ScopeWord::kReplica].counted.insert(replica);
     }
   }
 
@@ -270,14 +294,22 @@ std::vector<WordScope> ScopeWordsOf(const Plan& plan, const Transcript& transcri
     bool passed = true;
     for (const ModeJudgement& mode : modes) {
       if (!tally.modes.contains(mode.mode)) continue;
-      word.modes.push_back(mode.mode);
+      if (mode.across_replicas != (rule.word == ScopeWord::kReplica)) continue;
+      if (std::find(word.modes.begin(), word.modes.end(), mode.mode) == word.modes.end()) {
+        word.modes.push_back(mode.mode);
+      }
       passed = passed && Passed(mode, rule.word);
     }
     if (word.n == 0) {
       word.why_not = WhyNotTested(rule, plan);
+      const bool has_replicas = !modes.empty() && modes.front().replica.has_value();
+      if (rule.word == ScopeWord::kReplica && has_replicas) {
+        word.why_not = "no two replicas answered the same requests";
+      }
     } else if (passed) {
-      const bool is_restart = rule.word == ScopeWord::kRestart;
-      word.bound = BoundInWords(word.n, is_restart ? 0 : NumLaunches(transcript), rule.unit);
+      const bool is_of_starts =
+          rule.word == ScopeWord::kRestart || rule.word == ScopeWord::kReplica;
+      word.bound = BoundInWords(word.n, is_of_starts ? 0 : NumLaunches(transcript), rule.unit);
     }
     words.push_back(std::move(word));
   }

@@ -16,6 +16,7 @@ struct StepRecord {
   int step = 0;     ///< Index into Plan::steps.
   int attempt = 0;  ///< 0-based.
   int launch = 0;   ///< Which start of the target answered (0: the first in this transcript).
+  int replica = 0;  ///< Which of several replicas answered; records of one stand together.
   /// Absent where the attempt counts; else why it does not ("missed witness: …", "503 …"). Decided
   /// without looking at outputs.
   std::optional<std::string> voided;
@@ -33,7 +34,9 @@ struct StepRecord {
 /// All that was answered, in the order in which it was.
 struct Transcript {
   std::string plan_digest;
-  std::string identity;  ///< Digest of the subject's identity set, as read before the first step.
+  /// Digest of the subject's identity set, as read before the first step; of several replicas as
+  /// JoinIdentities (reports/replica.h) writes them.
+  std::string identity;
   std::vector<StepRecord> records;
   bool complete = false;  ///< Every step was run to its end.
   /// Why not every step was run ("interrupted", "budget of 60 s spent", "target lost: …"); empty

@@ -90,6 +90,7 @@ std::string TranscriptRecordLine(const StepRecord& record) {
     for (const std::string& digest : record.prompt_digests) json.String(digest);
     json.EndArray();
   }
+  if (record.replica > 0) json.Field("replica", record.replica);
   if (!record.scores.empty()) {
     json.Key("scores");
     WriteLogprobs(record.scores, &json);
@@ -114,12 +115,13 @@ StepRecord ReadTranscriptRecord(std::string_view line, const std::string& file) 
   const JsonDocument document(line, file);
   const JsonValue value = document.Root();
   value.CheckFields({"attempt", "completions", "detail", "ended_s", "engine_steps", "error",
-                     "flush_accepted", "launch", "prompt_digests", "scores", "started_s", "step",
-                     "voided"});
+                     "flush_accepted", "launch", "prompt_digests", "replica", "scores", "started_s",
+                     "step", "voided"});
   StepRecord record;
   record.step = value.At("step").Int(0, kMaxInt);
   record.attempt = value.At("attempt").Int(0, kMaxInt);
   record.launch = value.At("launch").Int(0, kMaxInt);
+  record.replica = OptionalIntOf(value, "replica").value_or(0);
   record.voided = OptionalTextOf(value, "voided");
   record.error = OptionalTextOf(value, "error");
   record.detail = OptionalTextOf(value, "detail").value_or("");

@@ -102,6 +102,26 @@ TEST(Options, ArgumentsAreKeptWithoutFoldersAndOutputOptions) {
   EXPECT_THAT(arguments, testing::Not(HasSubstr("--quiet")));
 }
 
+TEST(Options, FurtherEndpointsAreReplicas) {
+  const TargetOptions target = Parse(
+                                   "single --endpoint http://a.example:1 --endpoint "
+                                   "http://127.0.0.1:2 --endpoint http://127.0.0.1:3")
+                                   .target;
+  EXPECT_EQ(target.remote.endpoint, "http://a.example:1");
+  EXPECT_THAT(target.replicas, ElementsAre("http://127.0.0.1:2", "http://127.0.0.1:3"));
+}
+
+TEST(Options, Shards) {
+  const Options options = Parse("single --shard 2/3");
+  ASSERT_TRUE(options.shard);
+  EXPECT_EQ(options.shard->index, 2);
+  EXPECT_EQ(options.shard->count, 3);
+  const Options merge = Parse("merge a.json b.json -o c.json");
+  EXPECT_EQ(merge.command, Command::kMerge);
+  EXPECT_THAT(merge.files, ElementsAre("a.json", "b.json"));
+  EXPECT_EQ(merge.report, "c.json");
+}
+
 TEST(Options, CriteriaWithArguments) {
   const Options options = Parse("single --criterion json_schema:/home/someone/answer.json");
   EXPECT_EQ(options.settings.criterion.kind, CriterionKind::kJsonSchema);
@@ -220,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
             "frob",
             "frob: no such command; there are single, batch, mixed, prefix, radix_cache, p_vs_d, "
             "seeds, history, all, "
-            "run, fixture, manifest, support, show, gate, diff, replay, serve"},
+            "run, fixture, manifest, support, show, gate, diff, replay, merge, serve"},
         BadLine{"single --frob",
                 "The following argument was not expected: --frob; see detcheck --help"},
         BadLine{"single extra",

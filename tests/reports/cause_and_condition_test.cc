@@ -216,6 +216,9 @@ std::vector<ConditionKind> AllConditionKinds() {
       case ConditionKind::kRestart:
       case ConditionKind::kFirstRun:
         all.push_back(kind);
+        break;
+      case ConditionKind::kReplica:  // Of several runs: replica_test.cc.
+        break;
     }
   }
   return all;

@@ -68,6 +68,7 @@ TEST(Report, PartsAreCanonicalAndTheDigestIsOfTheirObject) {
   const ReportContent content(RichReport());
   std::string whole;
   for (const std::string_view name : ReportContent::Names()) {
+    if (!content.Has(name)) continue;
     whole += (whole.empty() ? "{\"" : ",\"") + std::string(name) + "\":";
     content.Write(name, [&](std::string_view piece) { whole += piece; });
   }

@@ -12,11 +12,10 @@ SupportFinding RichSupport() {
   finding.releases = "1.0 and later";
   finding.answer = SupportAnswer::kDocumentedUnsupported;
   finding.reason = "radix_cache";
-  finding.features = {{"radix_cache", FeatureUse::kOn, SupportAnswer::kDocumentedUnsupported,
-                       {"guide"}, "not yet"},
-                      {"cuda_graph", FeatureUse::kUnknown, SupportAnswer::kUndocumented, {}, ""},
-                      {"chunked_prefill", FeatureUse::kOff, SupportAnswer::kDocumented,
-                       {"guide", "test"}, ""}};
+  finding.features = {
+      {"radix_cache", FeatureUse::kOn, SupportAnswer::kDocumentedUnsupported, {"guide"}, "not yet"},
+      {"cuda_graph", FeatureUse::kUnknown, SupportAnswer::kUndocumented, {}, ""},
+      {"chunked_prefill", FeatureUse::kOff, SupportAnswer::kDocumented, {"guide", "test"}, ""}};
   finding.sources = {{"guide", "Guide, 1.0", "https://example.com", "2026-01-31", ""},
                      {"test", "a test", "", "", "Suite.Name"}};
   return finding;
@@ -36,6 +35,20 @@ Report ReportOf(const RunBuilder& run) {
   report.transcript = run.transcript();
   report.transcript.plan_digest = PlanDigest(report.plan);
   report.transcript.identity = report.transcript.identity_after = std::string(64, 'e');
+  JudgeReport(&report);
+  return report;
+}
+
+Report ReplicaReport(const Completion& first, const Completion& second) {
+  Report report = ReportOf(SteadyRun(first));
+  const RunBuilder other = SteadyRun(second);
+  for (const StepRecord& record : other.transcript().records) {
+    report.transcript.records.push_back(record);
+    report.transcript.records.back().replica = 1;
+  }
+  for (const char* label : {"http://127.0.0.1:1", "http://127.0.0.1:2"}) {
+    report.replicas.push_back({label, report.subject, report.facts, ""});
+  }
   JudgeReport(&report);
   return report;
 }

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   text_report.facts.capabilities.text_in = true;
   const detcheck::Report reports[] = {
       detcheck::RichReport(), detcheck::ReportOf(detcheck::SteadyRun(detcheck::Says({1, 2, 3}))),
-      text_report};
+      text_report, detcheck::ReplicaReport(detcheck::Says({1, 2, 3}), detcheck::Says({1, 2, 4}))};
   int number = 0;
   for (const detcheck::Report& report : reports) {
     const std::string name = "/" + std::to_string(++number);

@@ -1,0 +1,136 @@
+"""Replicas of one server: the same plan on each of several mock servers, and their answers held against each other."""
+
+import json
+import unittest
+import xml.etree.ElementTree
+
+from server_case import MockEngine, ServerCase
+
+from vllm_mock import VllmMock
+
+
+class OtherEngine(MockEngine):
+    """Steady, and of other logprobs than the others: as another build of the same engine."""
+
+    def _next(self, sequence, num_running, prefills_beside):
+        token, logprob, best = super()._next(sequence, num_running, prefills_beside)
+        if self.fault == "drift":
+            best = [(token, logprob - 2**-20) for token, logprob in best]
+            return token, best[0][1], best
+        if len(sequence.outputs) >= 5:
+            return best[1][0], best[1][1], best
+        return token, logprob, best
+
+
+class Replicas(ServerCase):
+    def vllm(self, engine=None, **quirks):
+        return self.mock(VllmMock, engine or MockEngine(), **quirks)
+
+    def run_replicas(self, mode, first, *others, report="r.json"):
+        endpoints = [word for url in others for word in ("--endpoint", getattr(url, "url", url))]
+        return self.run_mode(mode, first, *endpoints, "--report", report)
+
+    def modes(self, name="r.json"):
+        return [(mode.get("replica"), mode.get("across_replicas", False), mode["verdict"])
+                for mode in self.report(name)["judgement"]["modes"]]
+
+    def test_replicas_that_agree_pass(self):
+        run = self.run_replicas("single", self.vllm(), self.vllm())
+        self.assert_verdict(run, 0, r"replica: 1 other replica \(single\)")
+        self.assertRegex(run.stderr, r"replica 2: vllm at http://127.0.0.1:\d+: tier A")
+        self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "pass"), (None, True, "pass")])
+        report = self.report()
+        across = report["judgement"]["modes"][2]["requests"][0]
+        own = [mode["requests"][0]["total_samples"] for mode in report["judgement"]["modes"][:2]]
+        self.assertEqual(across["total_samples"], sum(own))
+        self.assertEqual(across["unique_samples"], 1)
+        self.assertEqual(len(report["replicas"]), 2)
+
+    def test_one_that_answers_otherwise_fails(self):
+        run = self.run_replicas("single", self.vllm(), self.vllm(OtherEngine()))
+        self.assert_verdict(run, 1, r"When: +on replica 2, not on replica 1")
+        self.assertRegex(run.stdout, r"Requirement: A request gets the same answer on every replica")
+        self.assertRegex(run.stdout, r"at output position 5 .*\(step 0 'q13 alone, cold', replica 2\)")
+        self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "pass"), (None, True, "fail")])
+        request = self.report()["judgement"]["modes"][2]["requests"][0]
+        self.assertEqual(request["condition_kind"], "replica")
+        self.assertIn("nothing that they tell of themselves explains it", request["reasons"])
+
+    def test_logprobs_alone_fail_too(self):
+        run = self.run_replicas("single", self.vllm(), self.vllm(OtherEngine("drift")))
+        self.assert_verdict(run, 1, r"Unique samples: 1, Unique logprob traces: 2")
+
+    def test_what_they_say_of_themselves_explains(self):
+        first = self.vllm(dev_mode=1)
+        second = self.vllm(OtherEngine(), dev_mode=0)
+        self.assert_verdict(self.run_replicas("single", first, second), 1, "which can explain it")
+
+    def test_one_that_fails_by_itself(self):
+        run = self.run_replicas("batch", self.vllm(), self.vllm(MockEngine("batch")))
+        self.assert_verdict(run, 1)
+        self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "fail"), (None, True, "pass")])
+
+    def test_one_that_is_down_takes_nothing_from_the_others(self):
+        for endpoints in ((self.vllm(), "http://127.0.0.1:9", self.vllm()), ):
+            run = self.run_replicas("single", *endpoints)
+            self.assert_verdict(run, 4, "target lost: replica 2: ")
+            verdicts = self.modes()
+            self.assertEqual(verdicts[:2], [(0, False, "pass"), (2, False, "pass")])
+            gate = self.detcheck("gate", "r.json")
+            self.assertEqual(gate.returncode, 4, gate.stdout)
+
+    def test_a_divergence_tells_before_one_that_is_down(self):
+        run = self.run_replicas("batch", self.vllm(MockEngine("batch")), "http://127.0.0.1:9")
+        self.assert_verdict(run, 1)
+
+    def test_all_down_is_an_error(self):
+        run = self.detcheck("single", "--endpoint", "http://127.0.0.1:9", "--endpoint", "http://127.0.0.1:10")
+        self.assertEqual(run.returncode, 4)
+        self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+
+    def test_the_same_command_goes_on_when_it_is_back(self):
+        first, late = self.vllm(), self.vllm()
+        url = late.url
+        cut = self.run_replicas("single", first, "http://127.0.0.1:9")
+        self.assert_verdict(cut, 4)
+        asked = len(first.bodies)
+        run = self.run_mode("single", first, "--endpoint", url, "--report", "r.json", "--resume")
+        self.assert_verdict(run, 0)
+        self.assertGreater(self.report()["run"]["resumed_records"], 0)
+        self.assertLess(len(first.bodies) - asked, asked, "the first replica's plan is not run again")
+        self.assertEqual(self.modes()[2], (None, True, "pass"))
+
+    def test_a_budget_is_of_all_together(self):
+        run = self.run_mode("single", self.vllm(), "--endpoint", self.vllm().url, "--budget", "0.3", "--report", "r.json")
+        self.assert_verdict(run, 3, r"replica \d: .*budget of 0.3 s spent")
+        resumed = self.run_mode("single", self.vllm(), "--endpoint", self.vllm().url, "--report", "r.json", "--resume")
+        self.assert_verdict(resumed, 0)
+
+    def test_shards_of_replicas_merge(self):
+        first, second = self.vllm(), self.vllm(OtherEngine())
+        for shard in ("1", "2"):
+            run = self.run_mode("single", first, "--endpoint", second.url, "--shard", f"{shard}/2", "--report", f"s{shard}.json")
+            self.assert_verdict(run, 1)
+        merged = self.detcheck("merge", "s1.json", "s2.json", "-o", "r.json")
+        self.assertEqual(merged.returncode, 1, merged.stderr)
+        self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "pass"), (None, True, "fail")])
+
+    def test_what_ci_reads_tells_replicas_apart(self):
+        self.run_replicas("single", self.vllm(), self.vllm(OtherEngine()))
+        self.detcheck("show", "r.json", "--junit", "r.xml", "--markdown", "r.md", "--html", "r.html")
+        suites = [suite.get("name") for suite in xml.etree.ElementTree.parse(self.path("r.xml")).getroot()]
+        self.assertEqual(suites[:3], ["detcheck.single.replica-1", "detcheck.single.replica-2", "detcheck.single.replicas"])
+        self.assertIn("| single, across replicas | **fail**", (self.folder / "r.md").read_text())
+        self.assertIn("single, across replicas", (self.folder / "r.html").read_text())
+        gate = self.detcheck("gate", "r.json", "--annotations")
+        self.assertEqual(gate.returncode, 1, gate.stdout)
+        self.assertIn("::error title=detcheck.single.replicas", gate.stdout)
+        self.assertEqual(self.detcheck("diff", "r.json", "r.json").returncode, 0)
+
+    def test_the_manifest_of_each(self):
+        run = self.detcheck("manifest", "--json", "--endpoint", self.vllm().url, "--endpoint", self.vllm().url)
+        self.assertEqual(len(json.loads(run.stdout)["subjects"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
