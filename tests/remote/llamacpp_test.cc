@@ -39,6 +39,25 @@ TEST(Llamacpp, TokensLogprobsAndTheEnd) {
   EXPECT_EQ(answer.cached_tokens, 0) << "cache_n, not tokens_cached";
 }
 
+TEST(Llamacpp, AnAnswerInTheShapeOfBuild11434) {
+  const Answer answer = ReadAll(
+      *Llamacpp(),
+      {R"({"index":0,"content":" the","tokens":[260],"stop":false,"id_slot":-1,"tokens_predicted":1,"tokens_evaluated":3,
+           "completion_probabilities":[{"id":260,"token":" the","bytes":[32,116,104,101],"logprob":-1.847474455833435,
+           "top_logprobs":[{"id":260,"token":" the","bytes":[32,116,104,101],"logprob":-1.847474455833435},
+           {"id":4649,"token":" France","bytes":[32,70,114,97,110,99,101],"logprob":-2.9547629356384277}]}]})",
+       R"({"index":0,"content":"","tokens":[],"id_slot":7,"stop":true,"model":"smollm2.gguf","tokens_predicted":1,
+           "tokens_evaluated":3,"generation_settings":{"seed":42,"temperature":0.0,"top_k":1,"top_p":1.0,"min_p":0.0,
+           "repeat_penalty":1.0,"logit_bias":[{"bias":null,"token":0},{"bias":null,"token":2}],"samplers":["temperature"]},
+           "prompt":"The great is","has_new_line":false,"truncated":false,"stop_type":"limit","stopping_word":"",
+           "tokens_cached":3,"timings":{"cache_n":0,"prompt_n":3,"prompt_ms":7321.108,"predicted_n":1}})"});
+  EXPECT_EQ(answer.error, "");
+  EXPECT_THAT(answer.token_ids, ElementsAre(260));
+  EXPECT_EQ(answer.logprobs.at(0).top.at(1).id, 4649);
+  EXPECT_EQ(answer.finish, FinishReason::kLength);
+  EXPECT_EQ(answer.cached_tokens, 0);
+}
+
 TEST(Llamacpp, TokensWithoutProbabilitiesAreAnErrorWhereTheyWereAskedFor) {
   const char* event = R"({"content": "x", "tokens": [5], "stop": false})";
   EXPECT_THAT(ReadAll(*Llamacpp(), {event}).error, HasSubstr("completion_probabilities"));

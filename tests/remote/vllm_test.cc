@@ -42,6 +42,52 @@ TEST(Vllm, DeltasIdsAndLogprobs) {
   EXPECT_EQ(answer.fingerprint, "f1");
 }
 
+TEST(Vllm, AnAnswerInTheShapeOfRelease0320) {
+  const Answer answer = ReadAll(
+      *Vllm(),
+      {R"({"id":"cmpl-b218d006168a95f7","object":"text_completion","created":1796005621,"model":"smollm2",
+           "choices":[{"index":0,"text":" great","logprobs":{"text_offset":[0],
+           "token_logprobs":[-2.15531325340271],"tokens":["token_id:1109"],
+           "top_logprobs":[{"token_id:1109":-2.15531325340271,"token_id:3575":-3.40531325340271}]},
+           "finish_reason":null,"stop_reason":null,"prompt_token_ids":[504,1109,314],"token_ids":[1109]}]})",
+       R"({"id":"cmpl-b218d006168a95f7","object":"text_completion","created":1796005621,"model":"smollm2",
+           "choices":[{"index":0,"text":"'","logprobs":{"text_offset":[13],
+           "token_logprobs":[-1.024741768836975],"tokens":["token_id:23"],
+           "top_logprobs":[{"token_id:23":-1.024741768836975,"token_id:4289":-2.3997416496276855}]},
+           "finish_reason":"length","stop_reason":null,"prompt_token_ids":null,"token_ids":[23]}]})",
+       R"({"id":"cmpl-b218d006168a95f7","object":"text_completion","created":1796005621,"model":"smollm2","choices":[],
+           "usage":{"prompt_tokens":3,"total_tokens":5,"completion_tokens":2,
+           "prompt_tokens_details":{"cached_tokens":0}},"system_fingerprint":"vllm-0.32.0-78cd81c7"})"});
+  EXPECT_EQ(answer.error, "");
+  EXPECT_THAT(answer.token_ids, ElementsAre(1109, 23));
+  EXPECT_EQ(answer.logprobs.at(1).top.at(1).id, 4289);
+  EXPECT_EQ(answer.finish, FinishReason::kLength);
+  EXPECT_EQ(answer.prompt_tokens, 3);
+  EXPECT_EQ(answer.cached_tokens, 0);
+  EXPECT_EQ(answer.fingerprint, "vllm-0.32.0-78cd81c7");
+}
+
+TEST(Vllm, StepsAndTokensOfThePageOfRelease0320) {
+  const std::string page =
+      "vllm:num_requests_running{engine=\"0\",model_name=\"smollm2\"} 0.0\n"
+      "vllm:num_requests_waiting{engine=\"0\",model_name=\"smollm2\"} 0.0\n"
+      "vllm:num_preemptions_total{engine=\"0\",model_name=\"smollm2\"} 0.0\n"
+      "vllm:num_preemptions_created{engine=\"0\",model_name=\"smollm2\"} 1.79600554156656e+09\n"
+      "vllm:generation_tokens_total{engine=\"0\",model_name=\"smollm2\"} 5504.0\n"
+      "vllm:iteration_tokens_total_bucket{engine=\"0\",le=\"1.0\",model_name=\"smollm2\"} 5.0\n"
+      "vllm:iteration_tokens_total_count{engine=\"0\",model_name=\"smollm2\"} 3715.0\n"
+      "vllm:iteration_tokens_total_sum{engine=\"0\",model_name=\"smollm2\"} 163565.0\n";
+  const LoadSample load = Vllm()->ReadLoad(page);
+  EXPECT_EQ(load.total, 0);
+  EXPECT_EQ(load.generated, 5504.0);
+  EXPECT_EQ(load.preempted, 0.0);
+  EXPECT_EQ(load.token_steps, 3715.0);
+  EXPECT_EQ(
+      Vllm()->ReadLoad(page + "vllm:spec_decode_num_drafts_total{engine=\"0\"} 1.0\n").token_steps,
+      std::nullopt)
+      << "several tokens of a request in a step";
+}
+
 TEST(Vllm, CachedTokensThatAreNullAreNotTold) {
   const Answer answer =
       ReadAll(*Vllm(),
