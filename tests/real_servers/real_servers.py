@@ -72,6 +72,14 @@ SETTINGS = [
 ]
 
 
+def place_of(request):
+    """Output position at which a token, or else only a logprob, first differs."""
+    first = request.get("earliest")
+    if first is None:  # p_vs_d
+        return f"logprob {request['prefill']['index']}"
+    return f"token {first['index']}" if "index" in first else f"logprob {first['first_logprob_index']}"
+
+
 def found(mode):
     """Formed sizes and the earliest divergence of a mode, in a few words; else why it has no verdict."""
     if mode["verdict"] not in (PASS, FAIL):
@@ -79,10 +87,8 @@ def found(mode):
     words = ["formed " + ",".join(map(str, mode["formed_sizes"]))]
     diverged = [request for request in mode["requests"] if request["verdict"] == FAIL]
     for request in diverged[:1]:
-        first = request["earliest"]
-        kind, place = ("token", first["index"]) if "index" in first else ("logprob", first.get("first_logprob_index"))
         count = f"{len(diverged)} of {len(mode['requests'])} requests"
-        words.append(f"{count}; {request['id']}: {kind} {place}, {request['cause']}")
+        words.append(f"{count}; {request['id']}: {place_of(request)}, {request['cause']}")
     return "; ".join(words)
 
 
