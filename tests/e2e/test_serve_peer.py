@@ -5,14 +5,13 @@ import unittest
 
 from serve_case import ServeCase
 
-SHORT = ["--profile", "quick", "--fixture", "q13", "--batch-sizes", "1,2,8", "--n-trials", "3", "--max-new-tokens", "32",
-         "--no-progress"]
+SHORT = ["--profile", "quick", "--fixture", "q13", "--batch-sizes", "1,2,8", "--n-trials", "3", "--no-progress"]
 APIS = ("sglang", "vllm")
 
 
 class Peer(ServeCase):
-    def run_mode(self, mode, server, api, *options):
-        return self.detcheck(mode, *SHORT, "--endpoint", server.url, "--api", api, *options)
+    def run_mode(self, mode, server, api, *options, tokens=32):
+        return self.detcheck(mode, *SHORT, "--max-new-tokens", str(tokens), "--endpoint", server.url, "--api", api, *options)
 
     def test_the_deterministic_mode_passes(self):
         server = self.serve()
@@ -26,6 +25,13 @@ class Peer(ServeCase):
         for api in APIS:
             run = self.run_mode("batch", server, api)
             self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+
+    def test_short_batches_are_shown_by_the_engine_steps(self):
+        # Over before the next look at the running requests.
+        run = self.run_mode("single", self.serve(), "vllm", "--report", "r.json", tokens=4)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        pairs = [record["items"] for record in self.report()["transcript"]["records"] if len(record["items"]) == 2]
+        self.assertEqual({item["witness"]["source"] for pair in pairs for item in pair}, {"server"})
 
     def test_auto_finds_it(self):
         run = self.run_mode("single", self.serve(), "auto")
