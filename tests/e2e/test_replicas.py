@@ -65,19 +65,22 @@ class Replicas(ServerCase):
         second = self.vllm(OtherEngine(), dev_mode=0)
         self.assert_verdict(self.run_replicas("single", first, second), 1, "which can explain it")
 
+    def test_the_plan_is_made_of_what_all_have(self):
+        run = self.run_replicas("radix_cache", self.vllm(), self.vllm(no_details=True))
+        self.assert_verdict(run, 3, "the target does not report cached tokens")
+        self.assertRegex(run.stderr, "the plan is made of what all replicas have: .*no cached tokens")
+
     def test_one_that_fails_by_itself(self):
         run = self.run_replicas("batch", self.vllm(), self.vllm(MockEngine("batch")))
         self.assert_verdict(run, 1)
         self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "fail"), (None, True, "pass")])
 
     def test_one_that_is_down_takes_nothing_from_the_others(self):
-        for endpoints in ((self.vllm(), "http://127.0.0.1:9", self.vllm()), ):
-            run = self.run_replicas("single", *endpoints)
-            self.assert_verdict(run, 4, "target lost: replica 2: ")
-            verdicts = self.modes()
-            self.assertEqual(verdicts[:2], [(0, False, "pass"), (2, False, "pass")])
-            gate = self.detcheck("gate", "r.json")
-            self.assertEqual(gate.returncode, 4, gate.stdout)
+        run = self.run_replicas("single", self.vllm(), "http://127.0.0.1:9", self.vllm())
+        self.assert_verdict(run, 4, "target lost: replica 2: ")
+        self.assertEqual(self.modes()[:2], [(0, False, "pass"), (2, False, "pass")])
+        gate = self.detcheck("gate", "r.json")
+        self.assertEqual(gate.returncode, 4, gate.stdout)
 
     def test_a_divergence_tells_before_one_that_is_down(self):
         run = self.run_replicas("batch", self.vllm(MockEngine("batch")), "http://127.0.0.1:9")
