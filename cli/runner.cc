@@ -63,7 +63,8 @@ RunEnd Runner::Run(const std::vector<int>& order) {
 bool Runner::MustEnd() {
   if (stop_) {
     End(RunEnd::kInterrupted, "interrupted");
-  } else if (settings_.budget_s > 0.0 && settings_.spent_s + Seconds() - earlier_s_ >= settings_.budget_s) {
+  } else if (settings_.budget_s > 0.0 &&
+             settings_.spent_s + Seconds() - earlier_s_ >= settings_.budget_s) {
     End(RunEnd::kBudget, fmt::format("budget of {:g} s spent", settings_.budget_s));
   }
   return end_ != RunEnd::kComplete;

@@ -172,11 +172,12 @@ TEST_F(ResumeTest, CanBeInterruptedAgain) {
 TEST_F(ResumeTest, RefusesAnotherPlanAndAnotherTarget) {
   const Plan plan = QuickPlan({Mode::kSingle}, FakeOptions{});
   RunUntil(plan, 3);
-  const Thrown other_plan = ErrorOf([&] { ResumeFrom(ReadTranscript(path()), path(), plan, "abc", identity_); });
+  const Thrown other_plan =
+      ErrorOf([&] { ResumeFrom(ReadTranscript(path()), path(), plan, "abc", identity_); });
   EXPECT_EQ(other_plan.code, ErrorCode::kInput);
   EXPECT_THAT(other_plan.message, HasSubstr(": line 1: of another plan"));
-  const Thrown other_target =
-      ErrorOf([&] { ResumeFrom(ReadTranscript(path()), path(), plan, PlanDigest(plan), "another"); });
+  const Thrown other_target = ErrorOf(
+      [&] { ResumeFrom(ReadTranscript(path()), path(), plan, PlanDigest(plan), "another"); });
   EXPECT_EQ(other_target.message, path() + ": line 1: the target is not the one that answered it");
 }
 

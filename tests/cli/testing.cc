@@ -1,4 +1,3 @@
-#include "fixtures/shard.h"
 #include "tests/cli/testing.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/fixture_choice.h"
+#include "fixtures/shard.h"
 #include "reports/manifest_fields.h"
 
 namespace detcheck {

@@ -1,10 +1,12 @@
 """Replicas of one server: the same plan on each of several mock servers, and their answers held against each other."""
 
 import json
+import signal
+import time
 import unittest
 import xml.etree.ElementTree
 
-from server_case import MockEngine, ServerCase
+from server_case import SHORT, MockEngine, ServerCase
 
 from vllm_mock import VllmMock
 
@@ -102,6 +104,24 @@ class Replicas(ServerCase):
         self.assertGreater(self.report()["run"]["resumed_records"], 0)
         self.assertLess(len(first.bodies) - asked, asked, "the first replica's plan is not run again")
         self.assertEqual(self.modes()[2], (None, True, "pass"))
+
+    def test_interrupted_it_goes_on_where_it_was(self):
+        first, second = self.vllm(), self.vllm(MockEngine(step_s=0.05))
+        options = ["single", *(word for option in SHORT.items() for word in option), "--no-progress", "--endpoint",
+                   first.url, "--endpoint", second.url, "--report", "r.json"]
+        run = self.start(*options)
+        lines = self.folder / "r.json.transcript.jsonl"
+        while not (lines.exists() and '"replica":1' in lines.read_text()):
+            self.assertIsNone(run.poll())
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 130)
+        asked = len(first.bodies)
+        resumed = self.detcheck(*options, "--resume")
+        self.assert_verdict(resumed, 0)
+        self.assertLess(len(first.bodies) - asked, asked, "what the first replica answered is kept")
+        self.assertEqual(self.modes(), [(0, False, "pass"), (1, False, "pass"), (None, True, "pass")])
 
     def test_a_budget_is_of_all_together(self):
         run = self.run_mode("single", self.vllm(), "--endpoint", self.vllm().url, "--budget", "0.3", "--report", "r.json")
