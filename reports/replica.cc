@@ -36,8 +36,9 @@ struct Ability {
   bool Capabilities::*field;
 };
 
-constexpr std::array<Ability, 17> kAbilities = {
+constexpr std::array<Ability, 18> kAbilities = {
     {{"token IDs in", &Capabilities::ids_in},
+     {"prompts as text", &Capabilities::text_in},
      {"token IDs out", &Capabilities::ids_out},
      {"logprobs", &Capabilities::logprobs},
      {"IDs of candidates", &Capabilities::top_ids},

@@ -127,6 +127,10 @@ class Ollama(TextCase):
     def test_traffic_before(self):
         self.assert_verdict(self.run_text("history", self.ollama()), 0)
 
+    def test_replicas_are_compared_by_text(self):
+        run = self.run_text("single", self.ollama(), "--endpoint", self.ollama().url)
+        self.assert_verdict(run, 0, "across replicas pass\n.*compared by text")
+
     def test_another_model_in_the_middle(self):
         run = self.run_text("single", self.ollama(digest_changes=8))
         self.assert_verdict(run, 3, "the target is not what it was when the run began")
