@@ -56,7 +56,7 @@ PASS, FAIL, UNSUPPORTED = "pass", "fail", "unsupported"
 EITHER = "pass or fail"  # Runs differ.
 
 # Neither server promises what is tested here: each `fail` is a finding (README), and a `pass` in its place would be news.
-VLLM = {"single": FAIL, "batch": FAIL, "mixed": FAIL, "prefix": FAIL, "radix_cache": PASS, "p_vs_d": FAIL, "seeds": FAIL,
+VLLM = {"single": FAIL, "batch": FAIL, "mixed": FAIL, "prefix": FAIL, "radix_cache": FAIL, "p_vs_d": FAIL, "seeds": FAIL,
         "history": PASS}
 LLAMA = {"single": FAIL, "batch": FAIL, "mixed": EITHER, "prefix": FAIL, "radix_cache": FAIL, "p_vs_d": UNSUPPORTED,
          "seeds": FAIL, "history": PASS}
@@ -65,7 +65,7 @@ ONE_SLOT = {**{mode: UNSUPPORTED for mode in LLAMA}, "single": PASS, "radix_cach
 SETTINGS = [
     Setting("vllm prefix-cache-on", "vllm", ["--enable-prefix-caching"], VLLM),
     Setting("vllm prefix-cache-off", "vllm", ["--no-enable-prefix-caching"], {**VLLM, "radix_cache": UNSUPPORTED}),
-    # radix_cache takes another length of prompt here. Not more modes: seeds and history would end the server (README).
+    # Not more modes: seeds and history would end the server (README).
     Setting("vllm chunks-of-256", "vllm", ["--max-num-batched-tokens", "256"],
             {"mixed": FAIL, "radix_cache": FAIL, "p_vs_d": FAIL}),
     Setting("llama.cpp 8-slots", "llamacpp", ["-np", "8", "--no-kv-unified", "--ctx-size", str(8 * CONTEXT)], LLAMA),
