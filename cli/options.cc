@@ -63,7 +63,7 @@ void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
   AddEmbeddedTarget(add, target);
   AddRemoteOptions(add, &target->remote, "test the server there instead of the embedded engine",
                    &target->replicas);
-  AddTokenizerOption(add, &target->remote);
+  AddAnsweringServerOptions(add, &target->remote);
 }
 
 AllowedInconclusive ParseAllowed(const std::string& text) {
@@ -260,7 +260,7 @@ class Parser {
     OptionAdder* make = Begin(fixture, "make", "fixtures from text, by a tokenizer",
                               [=, this] { Choose(Command::kFixtureMake, "fixture make"); });
     AddFixtureMakeOptions(make, &options_->fixture_make);
-    AddRemoteOptions(make, &options_->target.remote, "let the tokenizer of the server there do it");
+    AddRemoteOptions(make, &options_->target.remote, "let the tokenizer there do it", nullptr);
   }
 
   void AddManifest() {

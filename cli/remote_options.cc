@@ -69,10 +69,6 @@ void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string
       [=](const std::string& text) { remote->served_model = text; }, PublicName);
   add->Value("--api-key-env", "VARIABLE", "", "environment variable that holds the key",
              [=](const std::string& text) { remote->api_key_env = text; });
-  add->Value("--timeout", "SECONDS", "600", "longest wait for one answer",
-             [=](const std::string& text) {
-               remote->timeout_s = ParseReal("--timeout", text, 0.001, kLongestTimeout_s);
-             });
   add->Path("--ca-cert", "FILE", "the system's", "certificate authorities to trust, PEM",
             [=](const std::string& text) { remote->ca_cert = text; });
   add->Flag("--insecure", "take any certificate", [=] { remote->insecure = true; });
@@ -81,7 +77,11 @@ void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string
              [=](const std::string& text) { remote->declared.push_back(ParseDeclared(text)); });
 }
 
-void AddTokenizerOption(OptionAdder* add, RemoteOptions* remote) {
+void AddAnsweringServerOptions(OptionAdder* add, RemoteOptions* remote) {
+  add->Value("--timeout", "SECONDS", "600", "longest wait for one answer",
+             [=](const std::string& text) {
+               remote->timeout_s = ParseReal("--timeout", text, 0.001, kLongestTimeout_s);
+             });
   add->Path("--tokenizer", "DIR|FILE", "",
             "tokenizer.json of the model: its token IDs become text\nfor servers that take none",
             [=](const std::string& text) { remote->tokenizer = Tokenizer::FileOf(text); });

@@ -10,13 +10,11 @@ namespace detcheck {
 
 /// --endpoint, and what goes with it; `what_for` says what becomes of the server. Further endpoints
 /// go to `replicas`; where that is null there is one at most.
-void AddRemoteOptions(
-    OptionAdder* add, RemoteOptions* remote,
-    const std::string& what_for = "test the server there instead of the embedded engine",
-    std::vector<std::string>* replicas = nullptr);
+void AddRemoteOptions(OptionAdder* add, RemoteOptions* remote, const std::string& what_for,
+                      std::vector<std::string>* replicas);
 
-/// --tokenizer, for runs.
-void AddTokenizerOption(OptionAdder* add, RemoteOptions* remote);
+/// What more there is to say of a server that answers requests: --timeout, --tokenizer.
+void AddAnsweringServerOptions(OptionAdder* add, RemoteOptions* remote);
 
 /// Throws Error(kUsage) where options of a server and of the embedded engine are mixed, or one of a
 /// server is given without --endpoint.
