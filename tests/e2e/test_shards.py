@@ -4,15 +4,16 @@ import unittest
 
 from binary_case import DETERMINISTIC, QUICK, BinaryCase
 
-ALL = ["all", *QUICK, "--max-new-tokens", "16", "--no-progress"]
+SHORT = [*QUICK, "--max-new-tokens", "16", "--no-progress"]
+ALL = ["all", *SHORT]
 
 
 class Shards(BinaryCase):
-    def shards(self, count, *options):
+    def shards(self, mode, count, *options):
         names = []
         for index in range(1, count + 1):
             name = f"s{index}.json"
-            run = self.detcheck(*ALL, *options, "--quiet", "--shard", f"{index}/{count}", "--report", name)
+            run = self.detcheck(mode, *SHORT, *options, "--quiet", "--shard", f"{index}/{count}", "--report", name)
             self.assertIn(run.returncode, (0, 1), run.stderr)
             names.append(name)
         return names
@@ -24,7 +25,7 @@ class Shards(BinaryCase):
     def test_merged_shards_have_the_verdict_of_the_whole(self):
         run = self.detcheck(*ALL, *DETERMINISTIC, "--quiet", "--report", "whole.json")
         self.assertEqual(run.returncode, 0, run.stderr)
-        shards = self.shards(3, *DETERMINISTIC)
+        shards = self.shards("all", 3, *DETERMINISTIC)
         merged = self.detcheck("merge", *reversed(shards), "-o", "merged.json")
         self.assertEqual(merged.returncode, 0, merged.stderr)
         self.assertIn("Verdict: pass", merged.stdout)
@@ -39,7 +40,7 @@ class Shards(BinaryCase):
         self.assertEqual((shard["index"], shard["count"]), (2, 3))
 
     def test_a_failure_in_a_shard_fails_the_whole(self):
-        shards = self.shards(2)
+        shards = self.shards("batch", 2)
         merged = self.detcheck("merge", *shards, "-o", "merged.json", "--quiet")
         self.assertEqual(merged.returncode, 1, merged.stderr)
         self.assertEqual(self.report("merged.json")["judgement"]["verdict"], "fail")
@@ -58,13 +59,12 @@ class Shards(BinaryCase):
         self.assertGreater(self.report("s2.json")["run"]["resumed_records"], 0)
 
     def test_what_does_not_belong_together_is_refused(self):
-        one, two = self.shards(2, *DETERMINISTIC)
+        one, two = self.shards("single", 2, *DETERMINISTIC)
         self.assert_refused(self.detcheck("merge", one, "-o", "m.json"), "missing of 2 shards: 2")
         self.assert_refused(self.detcheck("merge", one, one, two, "-o", "m.json"), "1 is s1.json already")
         self.assert_refused(self.detcheck("merge", one, two, "-o", one), "would be written over")
         self.assert_refused(self.detcheck("merge", one, two), "needs -o FILE")
-        self.shards(2)
-        self.detcheck(*ALL, *DETERMINISTIC, "--quiet", "--shard", "1/2", "--report", "other.json")
+        self.detcheck("single", *SHORT, "--quiet", "--shard", "1/2", "--report", "other.json")
         self.assert_refused(self.detcheck("merge", "other.json", two, "-o", "m.json"), "engine.mode: another target")
         self.assertNotIn("m.json", self.names())
 
