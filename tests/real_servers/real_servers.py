@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -150,4 +151,5 @@ def main(cache, *words):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that the server is stopped, too.
     sys.exit(main(*sys.argv[1:]))
