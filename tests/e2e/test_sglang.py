@@ -27,7 +27,8 @@ class Verdicts(Sglang):
         self.assert_verdict(self.run_mode("batch", self.sglang("batch")), 1, "batch +FAIL")
 
     def test_logprobs_alone_that_depend_on_the_batch_fail(self):
-        self.assert_verdict(self.run_mode("single", self.sglang("logprobs")), 1, "Unique samples: 1, Unique logprob traces: [2-4]")
+        self.assert_verdict(self.run_mode("single", self.sglang("logprobs")), 1,
+                            "Unique samples: 1, Unique logprob traces: ([2-9]|[1-9][0-9])")
 
     def test_answers_that_depend_on_the_cache_fail(self):
         run = self.run_mode("radix_cache", self.sglang("cache"))

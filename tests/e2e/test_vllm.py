@@ -28,7 +28,8 @@ class Verdicts(Vllm):
         self.assert_verdict(self.run_mode("radix_cache", self.vllm("cache")), 1, "radix_cache +FAIL")
 
     def test_logprobs_alone_that_depend_on_the_batch_fail(self):
-        self.assert_verdict(self.run_mode("single", self.vllm("logprobs")), 1, "Unique samples: 1, Unique logprob traces: [2-9]")
+        self.assert_verdict(self.run_mode("single", self.vllm("logprobs")), 1,
+                            "Unique samples: 1, Unique logprob traces: ([2-9]|[1-9][0-9])")
 
     def test_batches_that_never_form_are_inconclusive(self):
         server = self.vllm(engine=MockEngine(max_running=1))
