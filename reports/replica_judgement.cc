@@ -13,8 +13,8 @@
 #include "reports/manifest_fields.h"
 #include "reports/replica.h"
 #include "reports/samples.h"
-#include "reports/token_identity.h"
 #include "reports/uniqueness.h"
+#include "reports/verdict.h"
 
 namespace detcheck {
 namespace {
@@ -58,7 +58,7 @@ class AcrossReplicas {
     judgement_.mode = mode;
     judgement_.request = samples.request;
     judgement_.verdict = Verdict::kPass;
-    Count();
+    CountSamples(samples_, likeness_, &judgement_);
     for (size_t i = 0; i < own.size(); ++i) FindReference(static_cast<int>(i), own[i]);
   }
 
@@ -91,17 +91,6 @@ class AcrossReplicas {
   void Add(Verdict verdict, const std::string& reason) {
     judgement_.verdict = Worse(judgement_.verdict, verdict);
     judgement_.reasons.push_back(reason);
-  }
-
-  void Count() {
-    judgement_.identity = IdentityOf(samples_);
-    judgement_.total_samples = static_cast<int>(samples_.size());
-    judgement_.unique_samples = likeness_.outputs.Size();
-    judgement_.sample_counts = likeness_.outputs.counts;
-    judgement_.traced_samples = likeness_.traces.NumCompared();
-    judgement_.unique_traces = likeness_.traces.Size();
-    judgement_.trace_counts = likeness_.traces.counts;
-    if (likeness_.texts.Size() > 0) judgement_.unique_texts = likeness_.texts.Size();
   }
 
   // What the replica says alone, again and again.

@@ -73,14 +73,7 @@ class RequestJudge {
 
   void Count() {
     judgement_.verdict = worst_;
-    judgement_.identity = IdentityOf(samples_);
-    judgement_.total_samples = static_cast<int>(samples_.size());
-    judgement_.unique_samples = likeness_.outputs.Size();
-    judgement_.sample_counts = likeness_.outputs.counts;
-    judgement_.traced_samples = likeness_.traces.NumCompared();
-    judgement_.unique_traces = likeness_.traces.Size();
-    judgement_.trace_counts = likeness_.traces.counts;
-    if (likeness_.texts.Size() > 0) judgement_.unique_texts = likeness_.texts.Size();
+    CountSamples(samples_, likeness_, &judgement_);
     if (IsOfSingleTexts(criterion_)) judgement_.validity = CountValidity(samples_, texts_);
     if (control_.reference >= 0) judgement_.reference = samples_[control_.reference].ref;
   }
@@ -381,6 +374,18 @@ class RequestJudge {
 };
 
 }  // namespace
+
+void CountSamples(const std::vector<Sample>& samples, const Likeness& likeness,
+                  RequestJudgement* judgement) {
+  judgement->identity = IdentityOf(samples);
+  judgement->total_samples = static_cast<int>(samples.size());
+  judgement->unique_samples = likeness.outputs.Size();
+  judgement->sample_counts = likeness.outputs.counts;
+  judgement->traced_samples = likeness.traces.NumCompared();
+  judgement->unique_traces = likeness.traces.Size();
+  judgement->trace_counts = likeness.traces.counts;
+  if (likeness.texts.Size() > 0) judgement->unique_texts = likeness.texts.Size();
+}
 
 RequestJudgement JudgeRequest(const Plan& plan, Mode mode, const RequestSamples& samples,
                               const TextFindings& texts, const std::vector<CellFinding>& findings) {
