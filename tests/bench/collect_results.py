@@ -38,6 +38,7 @@ def main():
     for path in sorted(out.glob("*.rc")):
         code, seconds = path.read_text().split()
         result["parts"][path.stem] = {"exit_code": int(code), "seconds": int(seconds)}
+    result["passed"] = bool(result["parts"]) and all(part["exit_code"] == 0 for part in result["parts"].values())
     for name in ("modes", "control", "sanitizers"):
         runs = [{"command": re.sub(r"\S*/", "", m["command"]), "exit_code": int(m["code"]), "wanted": int(m["wanted"])}
                 for m in COMMAND.finditer(read(out / f"{name}.log"))]
@@ -47,7 +48,7 @@ def main():
                  for m in SCHEDULES.finditer(read(out / "schedules.log"))]
     if schedules:
         result["schedules"] = schedules
-    if read(out / "engine_cost.json"):
+    if result["parts"].get("cost", {}).get("exit_code") == 0:  # Else it may be cut off.
         result["cost"] = json.loads(read(out / "engine_cost.json"))
     json.dump(result, sys.stdout, indent=2)
     print()
