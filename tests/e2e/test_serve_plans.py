@@ -11,11 +11,13 @@ SMALL = ["--profile", "quick", "--fixture", "q13", "--batch-sizes", "1,2,9", "--
 # than a busy machine's pauses, after which they would look as if they came out of a cache of answers.
 LENGTHS = {"mixed": "96", "radix_cache": "96", "prefix": "24"}
 LENGTH = "48"
+BYTES_OF_LOGPROB = 4
 MODES = ("single", "batch", "mixed", "prefix", "radix_cache", "p_vs_d", "seeds", "history")
 
 
 def answers(report):
     """(token IDs, finish reason, logprob bits where they were asked for) of every item of every step; all attempts.
+    Of an aborted item the tokens that it had to have: over HTTP more may be on their way when it is given up.
     Of steps that score, the bits."""
     found = {}
     for record in report["transcript"]["records"]:
@@ -25,6 +27,10 @@ def answers(report):
             logprobs = report["logprobs"][item["logprobs"]]["chosen"] if "logprobs" in item else None
             ids = tuple(report["outputs"][item["output"]]["ids"])
             bits = base64.b64decode(logprobs) if logprobs else None
+            if item["finish"] == "abort":
+                wanted = report["plan"]["steps"][record["step"]]["items"][number]["abort_after_tokens"]
+                assert len(ids) >= wanted, (record["step"], number, len(ids))
+                ids, bits = ids[:wanted], bits and bits[:BYTES_OF_LOGPROB * wanted]
             found.setdefault((record["step"], number), set()).add((ids, item["finish"], bits))
     return found
 
