@@ -41,7 +41,7 @@ const std::vector<Route>& Routes() {
       {"/v1/tokenize", {"POST"}, [](const Call& c) { return Tokenize(c.model, c.http); }},
       {"/detokenize", {"POST"}, [](const Call& c) { return Detokenize(c.model, c.http); }},
       {"/v1/detokenize", {"POST"}, [](const Call& c) { return Detokenize(c.model, c.http); }},
-      {"/flush_cache", {"GET", "POST"}, [](const Call& c) { return FlushCache(c.model, c.http); }},
+      {"/flush_cache", {"GET", "POST"}, [](const Call& c) { return FlushCache(c.model, c.http, c.peer); }},
       {"/server_info", {"GET"}, [](const Call& c) { return ServerInfo(c.model); }},
       {"/get_server_info", {"GET"}, [](const Call& c) { return ServerInfo(c.model); }},
       {"/model_info", {"GET"}, [](const Call& c) { return ModelInfo(c.model); }},

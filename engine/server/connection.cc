@@ -16,15 +16,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// How soon a waiting connection notices that the server stops.
+/// How soon a connection that waits for its client notices that the server stops.
 constexpr milliseconds kLookAtStop{50};
 /// A client that still sends is listened to for so long, so that it can read the answer.
 constexpr milliseconds kMostLinger{1000};
 
 }  // namespace
 
-Connection::Connection(socket_t socket, ConnectionTimeouts timeouts)
-    : socket_(socket), timeouts_(timeouts) {
+Connection::Connection(socket_t socket, ConnectionTimeouts timeouts, const std::atomic<bool>& stop)
+    : socket_(socket), timeouts_(timeouts), stop_(stop) {
   const int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
@@ -38,12 +38,8 @@ Connection::~Connection() {
   ::close(socket_);
 }
 
-bool Connection::WaitForRequest(const std::atomic<bool>& stop) {
-  const auto end = steady_clock::now() + timeouts_.idle;
-  while (begin_ == end_ && !WaitFor(POLLIN, kLookAtStop)) {
-    if (stop || steady_clock::now() >= end) return false;
-  }
-  return !Gone();
+bool Connection::WaitForRequest() {
+  return (begin_ < end_ || WaitForInput(timeouts_.idle)) && !Gone();
 }
 
 bool Connection::Gone() const {
@@ -54,7 +50,7 @@ bool Connection::Gone() const {
 }
 
 bool Connection::is_readable() const {
-  return begin_ < end_ || WaitFor(POLLIN, timeouts_.transfer);
+  return begin_ < end_ || WaitForInput(timeouts_.transfer);
 }
 
 bool Connection::is_writable() const {
@@ -95,6 +91,14 @@ void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
 void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;
+}
+
+bool Connection::WaitForInput(milliseconds timeout) const {
+  const auto end = steady_clock::now() + timeout;
+  while (!WaitFor(POLLIN, kLookAtStop)) {
+    if (stop_ || steady_clock::now() >= end) return false;
+  }
+  return true;
 }
 
 bool Connection::WaitFor(short events, milliseconds timeout) const {

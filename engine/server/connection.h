@@ -21,15 +21,16 @@ struct ConnectionTimeouts {
 /// be asked whether the client has gone while nothing is read or written. Used by one thread.
 class Connection : public httplib::Stream, public HttpPeer {
  public:
-  Connection(socket_t socket, ConnectionTimeouts timeouts);
+  /// Once `stop`, which must outlive it, is true, it waits for nothing more from the client.
+  Connection(socket_t socket, ConnectionTimeouts timeouts, const std::atomic<bool>& stop);
   /// Lets the client read what was sent to it, and closes.
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   /// Waits for the first byte of the next request. False: the client closed, was silent for too
-  /// long, or `stop` turned true.
-  bool WaitForRequest(const std::atomic<bool>& stop);
+  /// long, or a stop came first.
+  bool WaitForRequest();
 
   bool Gone() const override;
 
@@ -43,9 +44,12 @@ class Connection : public httplib::Stream, public HttpPeer {
 
  private:
   bool WaitFor(short events, std::chrono::milliseconds timeout) const;
+  /// Waits for bytes to read, until `timeout` or a stop.
+  bool WaitForInput(std::chrono::milliseconds timeout) const;
 
   socket_t socket_;
   ConnectionTimeouts timeouts_;
+  const std::atomic<bool>& stop_;
   std::array<char, 16384> buffer_;  ///< What was received and not read yet:
   size_t begin_ = 0;                ///< from here
   size_t end_ = 0;                  ///< to here.

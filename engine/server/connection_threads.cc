@@ -1,5 +1,6 @@
 #include "engine/server/connection_threads.h"
 
+#include <system_error>
 #include <utility>
 
 namespace detcheck {
@@ -9,7 +10,11 @@ void ConnectionThreads::enqueue(std::function<void()> serve) {
   waiting_.push_back(std::move(serve));
   const bool wanted = static_cast<int>(waiting_.size()) > num_idle_;
   if (wanted && static_cast<int>(threads_.size()) < most_) {
-    threads_.emplace_back([this] { Work(); });
+    try {
+      threads_.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // The system gives no more of them: as with the most.
+    }
   }
   changed_.notify_one();
 }

@@ -13,7 +13,8 @@ namespace detcheck {
 
 /// One thread for each open connection: the library's own pool has a fixed number, a connection
 /// keeps its thread while it is open, and a batch of more requests would never form. Threads are
-/// made as they are needed; connections beyond `most` wait for one to end.
+/// made as they are needed; connections beyond `most`, or beyond what the system gives, wait for
+/// one to end.
 class ConnectionThreads : public httplib::TaskQueue {
  public:
   explicit ConnectionThreads(int most) : most_(most) {}

@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace detcheck {
+namespace {
+
+/// How soon a flush that nobody waits for any more is given up.
+constexpr std::chrono::milliseconds kLookAtUnwanted{50};
+
+}  // namespace
 
 EngineLoop::EngineLoop(Engine* engine)
     : engine_(engine), scheduler_(engine->NewScheduler()), thread_([this] { Run(); }) {}
@@ -38,12 +44,15 @@ void EngineLoop::Cancel(std::shared_ptr<RequestGroup> group) {
   work_.notify_all();
 }
 
-FlushResult EngineLoop::Flush(std::chrono::milliseconds timeout) {
+FlushResult EngineLoop::Flush(std::chrono::milliseconds timeout,
+                              const std::function<bool()>& unwanted) {
   std::unique_lock lock(mutex_);
   if (flush_) return {.accepted = false, .detail = "Another flush_cache is already in progress."};
   flush_ = PendingFlush{.deadline = std::chrono::steady_clock::now() + timeout, .result = {}};
   work_.notify_all();
-  changed_.wait(lock, [this] { return flush_->result || !failure_.empty(); });
+  const auto decided = [this] { return flush_->result || !failure_.empty(); };
+  while (!changed_.wait_for(lock, kLookAtUnwanted, decided) && !unwanted()) {
+  }
   FlushResult result = flush_->result.value_or(FlushResult{.accepted = false, .detail = failure_});
   flush_.reset();
   return result;
@@ -127,6 +136,7 @@ void EngineLoop::TakeArrivals() {
     scheduler_->Add(next_item_++, &wanted.request);
     ++working_.num_requests;
     working_.prompt_tokens += static_cast<int64_t>(wanted.request.prompt_ids.size());
+    if (wanted.score_prompt) TakeCancelled();
   }
 }
 

@@ -53,8 +53,9 @@ class EngineLoop {
   /// Cancels what has not ended of a group, before the next engine step.
   void Cancel(std::shared_ptr<RequestGroup> group);
 
-  /// Empties the prefix cache when nothing runs or waits, or refuses after `timeout`.
-  FlushResult Flush(std::chrono::milliseconds timeout);
+  /// Empties the prefix cache when nothing runs or waits, or refuses after `timeout` or once
+  /// `unwanted`, which is asked all the while, says so.
+  FlushResult Flush(std::chrono::milliseconds timeout, const std::function<bool()>& unwanted);
 
   LoopCounters counters() const;
   /// Why the engine can do no more; empty while it can.
@@ -76,7 +77,7 @@ class EngineLoop {
   bool WaitForWork();
   void TakeCancelled();
   /// Gives arrivals to the scheduler; those that come after one whose prompt cannot be scored for
-  /// want of pages wait with it.
+  /// want of pages wait with it. Scoring takes its time: what is cancelled meanwhile is not scored.
   void TakeArrivals();
   void Step();
   /// Counts an engine step, before what has ended in it is delivered.

@@ -28,7 +28,14 @@ struct Prompts {
   std::vector<std::vector<TokenId>> ids;
 };
 
+void RequireCount(const json& list) {
+  if (list.size() > kMostPrompts) {
+    throw ApiError(400, "more than " + std::to_string(kMostPrompts) + " prompts");
+  }
+}
+
 Prompts ReadTexts(const ServedModel& model, const json& text) {
+  if (text.is_array()) RequireCount(text);
   Prompts prompts{.is_batch = text.is_array(), .ids = {}};
   if (text.is_string()) prompts.ids.push_back(model.Encode(text.get<std::string>(), "text"));
   for (size_t i = 0; text.is_array() && i < text.size(); ++i) {
@@ -50,6 +57,7 @@ Prompts ReadPrompts(const ServedModel& model, const JsonFields& fields) {
   if (!ids->is_array() || ids->empty()) throw ApiError(400, "input_ids is not a list with IDs");
   const int vocab_size = model.config().vocab_size;
   Prompts prompts{.is_batch = ids->front().is_array(), .ids = {}};
+  if (prompts.is_batch) RequireCount(*ids);
   if (!prompts.is_batch) prompts.ids.push_back(ReadTokenIds(*ids, "input_ids", vocab_size));
   for (size_t i = 0; prompts.is_batch && i < ids->size(); ++i) {
     const std::string place = "input_ids[" + std::to_string(i) + "]";
@@ -166,9 +174,6 @@ GenerateRequest ReadGenerateRequest(const ServedModel& model, std::string_view b
     fields.RequireEmpty(field);
   }
   Prompts prompts = ReadPrompts(model, fields);
-  if (prompts.ids.size() > kMostPrompts) {
-    throw ApiError(400, "more than " + std::to_string(kMostPrompts) + " prompts");
-  }
   GenerateRequest request{
       .is_batch = prompts.is_batch, .stream = fields.Bool("stream", false), .items = {}};
   // Both keep a request's part of the prefix cache apart.

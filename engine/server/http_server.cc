@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -58,6 +60,8 @@ class HttpServer::Impl : public httplib::Server {
   void AddHandlers() {
     const char* any = ".*";
     const auto without_body = [this](const httplib::Request& request, httplib::Response& response) {
+      // Of a GET the library reads no body, though it may have one.
+      if (request.body.empty() && HasBody(request)) CloseAfter(&response);
       Handle(request, "", &response);
     };
     const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
@@ -74,6 +78,7 @@ class HttpServer::Impl : public httplib::Server {
       if (!response.body.empty()) return;
       const char* message = response.status == 413   ? "the body is too large"
                             : response.status == 414 ? "the path is too long"
+                            : response.status == 415 ? "the body is of a type that is not taken"
                                                      : "the request is not HTTP as it should be";
       response.set_content("{\"error\":{\"message\":\"" + std::string(message) +
                                "\",\"code\":" + std::to_string(response.status) + "}}",
@@ -99,10 +104,10 @@ class HttpServer::Impl : public httplib::Server {
   /// The library's own gives a connection five requests, and its stream says nothing of a client
   /// that went while an answer is being made.
   bool process_and_close_socket(socket_t socket) override {
-    Connection connection(socket, {});
+    Connection connection(socket, {}, stopping_);
     current_connection = &connection;
     bool closed = false;
-    while (!closed && connection.WaitForRequest(stopping_)) {
+    while (!closed && connection.WaitForRequest()) {
       if (!process_request(connection, /*close_connection=*/stopping_, closed, nullptr)) break;
       if (close_after_answer_) break;
     }
@@ -113,6 +118,11 @@ class HttpServer::Impl : public httplib::Server {
 
   void ReadAndHandle(const httplib::Request& request, const httplib::ContentReader& read,
                      httplib::Response* response) {
+    if (request.is_multipart_form_data()) {  // Which the library would take apart.
+      response->status = 415;
+      CloseAfter(response);
+      return;
+    }
     std::string body;
     bool too_large = false;
     // Bodies in chunks have no length that the library could look at.
@@ -127,7 +137,17 @@ class HttpServer::Impl : public httplib::Server {
     }
     if (too_large) response->status = 413;
     if (response->status < 400) response->status = 400;
-    close_after_answer_ = true;  // The rest of the body is unread.
+    CloseAfter(response);
+  }
+
+  static bool HasBody(const httplib::Request& request) {
+    return request.has_header("Transfer-Encoding") ||
+           request.get_header_value<uint64_t>("Content-Length") > 0;
+  }
+
+  /// For a request of which not all was read: what follows is not the next one.
+  static void CloseAfter(httplib::Response* response) {
+    close_after_answer_ = true;
     response->set_header("Connection", "close");
   }
 
@@ -145,10 +165,14 @@ class HttpServer::Impl : public httplib::Server {
         reply.content_type.c_str(),
         [stream = std::move(reply.stream)](size_t /*offset*/, httplib::DataSink& sink) {
           bool there = true;
-          stream([&](std::string_view data) {
-            there = there && sink.write(data.data(), data.size());
-            return there;
-          });
+          try {
+            stream([&](std::string_view data) {
+              there = there && sink.write(data.data(), data.size());
+              return there;
+            });
+          } catch (const std::exception&) {
+            return false;  // The library lets it end the process; an answer without its end tells.
+          }
           if (there) sink.done();
           return there;
         });

@@ -20,6 +20,20 @@ std::string RangeText(int64_t low, int64_t high) {
   return "from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
+/// Values within values that a body may have; each level of a copy takes some of a thread's stack.
+constexpr int kMostLevels = 64;
+
+nlohmann::json Parse(std::string_view text) {
+  const auto check = [](int depth, nlohmann::json::parse_event_t /*event*/,
+                        nlohmann::json& /*parsed*/) {
+    if (depth > kMostLevels) {
+      Refuse("the body has more than " + std::to_string(kMostLevels) + " levels");
+    }
+    return true;
+  };
+  return nlohmann::json::parse(text, check, /*allow_exceptions=*/false);
+}
+
 /// A whole number, 7 or 7.0, that an int64 holds.
 std::optional<int64_t> WholeOf(const nlohmann::json& value) {
   if (value.is_number_unsigned()) {
@@ -119,9 +133,7 @@ void JsonFields::RequireKnown(const std::vector<std::string_view>& known) const 
   }
 }
 
-JsonBody::JsonBody(std::string_view text)
-    : json_(std::make_unique<nlohmann::json>(
-          nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false))) {
+JsonBody::JsonBody(std::string_view text) : json_(std::make_unique<nlohmann::json>(Parse(text))) {
   if (json_->is_discarded()) Refuse("the body is not JSON");
   if (!json_->is_object()) Refuse("the body is not a JSON object");
 }

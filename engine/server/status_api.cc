@@ -132,10 +132,11 @@ HttpReply Version(const ServedModel& model) {
   return JsonReply({{"version", model.version}});
 }
 
-HttpReply FlushCache(const ServedModel& model, const HttpRequest& http) {
+HttpReply FlushCache(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer) {
   const std::chrono::duration<double> timeout(FlushTimeout(http));
   const FlushResult result =
-      model.loop->Flush(std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+      model.loop->Flush(std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+                        [&peer] { return peer.Gone(); });
   HttpReply reply;
   reply.status = result.accepted ? 200 : 400;
   reply.content_type = "text/plain; charset=utf-8";

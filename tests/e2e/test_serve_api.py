@@ -147,6 +147,11 @@ class Generate(ServeCase):
         refused("stop: ", input_ids=IDS, sampling_params={**greedy, "stop": ["x"]})
         refused("lora_path: ", input_ids=IDS, lora_path="x")
         refused("beyond the prompt", input_ids=IDS, return_logprob=True, logprob_start_len=6)
+        # Before the prompts are looked at.
+        refused("more than 4096 prompts", input_ids=[[1]] * 4096 + [[-1]])
+        refused("more than 4096 prompts", text=["Tell me"] * 4097)
+        deep = b'{"input_ids": [1], "sampling_params": ' + b"[" * 200000 + b"]" * 200000 + b"}"
+        self.assert_error(self.server.call("POST", "/generate", deep), 400, "more than 64 levels")
         self.assert_error(self.server.call("POST", "/generate", b"{"), 400, "not JSON")
         self.assert_error(self.server.call("POST", "/generate", b"[1]"), 400, "not a JSON object")
         self.assert_error(self.server.call("POST", "/generate", b'{"text": "\xff"}'), 400, "not JSON")

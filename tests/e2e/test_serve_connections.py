@@ -68,9 +68,13 @@ class Connections(ServeCase):
 
     def test_a_burst_of_connections_is_accepted(self):
         """The library keeps five; a sixth would try again after a second."""
-        begin = time.monotonic()
-        sockets = [self.server.raw() for _ in range(300)]
-        self.assertLess(time.monotonic() - begin, 0.9)
+        sockets = []
+        longest = 0
+        for _ in range(300):
+            begin = time.monotonic()
+            sockets.append(self.server.raw())
+            longest = max(longest, time.monotonic() - begin)
+        self.assertLess(longest, 0.9)
         for sock in sockets:
             sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         for sock in sockets:
@@ -110,13 +114,34 @@ class Connections(ServeCase):
         self.assertEqual(server.call("POST", "/flush_cache?timeout=5")[0], 200)
 
     def test_a_flush_waits_for_the_running_requests(self):
-        body = {"input_ids": IDS, "sampling_params": {"temperature": 0, "max_new_tokens": 600}}
+        body = {"input_ids": IDS, "sampling_params": {"temperature": 0, "max_new_tokens": 3000, "ignore_eos": True}}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             running = pool.submit(self.server.call, "POST", "/generate", body)
             self.server.wait_for_load({"num_running_reqs": 1})
-            self.assertEqual(self.server.call("POST", "/flush_cache?timeout=30")[0], 200)
+            self.assertEqual(self.server.call("POST", "/flush_cache?timeout=200")[0], 200)
             self.assertEqual(self.server.load()["num_running_reqs"], 0)
             self.assertEqual(running.result()[0], 200)
+
+    def test_a_flush_that_is_not_wanted_any_more_is_given_up(self):
+        running = self.server.connect()
+        self.send_long(running)
+        self.server.wait_for_load({"num_running_reqs": 1})
+        with self.server.raw() as sock:
+            sock.sendall(b"POST /flush_cache?timeout=600 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            self.wait_for_flush("already in progress")
+        self.wait_for_flush("1 requests are running or waiting")
+        running.close()
+
+    def wait_for_flush(self, words, seconds=30):
+        """Until a flush is refused in these words."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            status, _, text = self.server.call("POST", "/flush_cache")
+            self.assertEqual(status, 400, text)
+            if words in text:
+                return
+            time.sleep(0.01)
+        self.fail(f"not {words!r}: {text}")
 
     def test_large_bodies_are_refused(self):
         size = (64 << 20) + 1

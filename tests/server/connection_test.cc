@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -43,11 +44,12 @@ struct TcpPair {
   int server = -1;  ///< The connection's to close.
 };
 
+const std::atomic<bool> never = false;
 constexpr ConnectionTimeouts kShort{.idle = milliseconds(150), .transfer = milliseconds(150)};
 
 TEST(ConnectionTest, SmallPiecesAreSentAtOnce) {
   TcpPair pair;
-  const Connection connection(pair.server, {});
+  const Connection connection(pair.server, {}, never);
   int on = 0;
   socklen_t len = sizeof(on);
   ASSERT_EQ(::getsockopt(pair.server, IPPROTO_TCP, TCP_NODELAY, &on, &len), 0);
@@ -56,7 +58,7 @@ TEST(ConnectionTest, SmallPiecesAreSentAtOnce) {
 
 TEST(ConnectionTest, TellsThatTheClientHasGone) {
   TcpPair pair;
-  const Connection connection(pair.server, {});
+  const Connection connection(pair.server, {}, never);
   EXPECT_FALSE(connection.Gone());
   ASSERT_EQ(::send(pair.client, "x", 1, 0), 1);
   EXPECT_FALSE(connection.Gone());
@@ -72,7 +74,7 @@ TEST(ConnectionTest, TellsThatTheClientHasGone) {
 
 TEST(ConnectionTest, AClientWithAnotherRequestWaitingIsThere) {
   TcpPair pair;
-  Connection connection(pair.server, {});
+  Connection connection(pair.server, {}, never);
   ASSERT_EQ(::send(pair.client, "ab", 2, 0), 2);
   char byte = 0;
   ASSERT_EQ(connection.read(&byte, 1), 1);  // The other one is in the buffer.
@@ -85,24 +87,32 @@ TEST(ConnectionTest, AClientWithAnotherRequestWaitingIsThere) {
 
 TEST(ConnectionTest, WaitsForARequestUntilItComesOrTimeIsUp) {
   TcpPair pair;
-  Connection connection(pair.server, kShort);
-  const std::atomic<bool> stop = false;
-  EXPECT_FALSE(connection.WaitForRequest(stop));  // Silent for too long.
+  Connection connection(pair.server, kShort, never);
+  EXPECT_FALSE(connection.WaitForRequest());  // Silent for too long.
   ASSERT_EQ(::send(pair.client, "GET", 3, 0), 3);
-  EXPECT_TRUE(connection.WaitForRequest(stop));
+  EXPECT_TRUE(connection.WaitForRequest());
 }
 
-TEST(ConnectionTest, AStopEndsTheWaitForARequest) {
+TEST(ConnectionTest, AStopEndsTheWaitForARequestAndForTheRestOfOne) {
   TcpPair pair;
-  Connection connection(pair.server,
-                        {.idle = std::chrono::minutes(5), .transfer = milliseconds(1)});
-  const std::atomic<bool> stop = true;
-  EXPECT_FALSE(connection.WaitForRequest(stop));
+  std::atomic<bool> stop = false;
+  constexpr ConnectionTimeouts kLong{.idle = std::chrono::minutes(5),
+                                     .transfer = std::chrono::minutes(5)};
+  Connection connection(pair.server, kLong, stop);
+  ASSERT_EQ(::send(pair.client, "P", 1, 0), 1);
+  char byte = 0;
+  ASSERT_EQ(connection.read(&byte, 1), 1);
+  std::thread stopper([&stop] { stop = true; });
+  EXPECT_EQ(connection.read(&byte, 1), -1);
+  EXPECT_FALSE(connection.WaitForRequest());
+  stopper.join();
+  ASSERT_EQ(::send(pair.client, "O", 1, 0), 1);  // What has come is still read.
+  EXPECT_EQ(connection.read(&byte, 1), 1);
 }
 
 TEST(ConnectionTest, SilenceWithinATransferIsAnError) {
   TcpPair pair;
-  Connection connection(pair.server, kShort);
+  Connection connection(pair.server, kShort, never);
   char byte = 0;
   EXPECT_EQ(connection.read(&byte, 1), -1);
 }

@@ -1,6 +1,8 @@
 #include "engine/server/connection_threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <latch>
 
@@ -40,6 +42,35 @@ TEST(ConnectionThreadsTest, MoreThanTheMostWaitAndAreServed) {
   EXPECT_EQ(num_served, 6);
   EXPECT_LE(most_running, 2);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // They need room themselves.
+
+/// Serves more connections at once than there is room for threads; ends the process.
+void ServeWithoutRoom() noexcept {
+  constexpr int kNum = 200;
+  std::atomic<int> num_served = 0;
+  ConnectionThreads threads(/*most=*/kNum);
+  rlimit room{};
+  getrlimit(RLIMIT_AS, &room);
+  room.rlim_cur = rlim_t{1} << 30;  // A thread's stack alone is of several MB.
+  setrlimit(RLIMIT_AS, &room);
+  std::latch release(1);
+  for (int i = 0; i < kNum; ++i) {
+    threads.enqueue([&] {
+      release.wait();
+      ++num_served;
+    });
+  }
+  release.count_down();
+  threads.shutdown();
+  _exit(num_served == kNum ? 0 : 1);
+}
+
+TEST(ConnectionThreadsTest, WithoutRoomForMoreThreadsConnectionsWait) {
+  EXPECT_EXIT(ServeWithoutRoom(), testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 }  // namespace
 }  // namespace detcheck

@@ -39,13 +39,22 @@ std::shared_ptr<RequestGroup> Submit(EngineLoop* loop, std::vector<EngineRequest
   return group;
 }
 
+FlushResult Flush(EngineLoop* loop, milliseconds timeout) {
+  return loop->Flush(timeout, [] { return false; });
+}
+
 void WaitUntilEnded(RequestGroup* group) {
   uint64_t seen = 0;
   while (!group->ended()) ASSERT_TRUE(group->WaitForNews(&seen, std::chrono::seconds(30)));
 }
 
+/// For requests that run longer than any pause of a busy machine.
 void WaitUntilRunning(const EngineLoop& loop, int num) {
-  while (loop.counters().num_running < num) std::this_thread::sleep_for(milliseconds(1));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (loop.counters().num_running < num) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << num << " requests never ran together";
+    std::this_thread::sleep_for(milliseconds(1));
+  }
 }
 
 TEST(EngineLoopTest, AnswersAreThoseOfABatchRunDirectly) {
@@ -124,7 +133,7 @@ TEST(EngineLoopTest, APromptIsScoredOnceThereArePages) {
   Engine engine(options, CpuDevice());
   EngineLoop loop(&engine);
   const int pool = engine.kv_pool_tokens();
-  const auto large = Submit(&loop, {Wanted(Prompt(1, pool - 200), 150)});
+  const auto large = Submit(&loop, {Wanted(Prompt(1, pool - 390), 370)});
   WaitUntilRunning(loop, 1);
   EngineRequest wanted = Wanted(Prompt(7, 400), 1);
   wanted.score_prompt = true;
@@ -138,7 +147,7 @@ TEST(EngineLoopTest, APromptIsScoredOnceThereArePages) {
 TEST(EngineLoopTest, ACancelledGroupEndsAndTheOthersGoOn) {
   Engine engine(TinyOptions(), CpuDevice());
   EngineLoop loop(&engine);
-  const auto other = Submit(&loop, {Wanted(Prompt(1, 5), 200)});
+  const auto other = Submit(&loop, {Wanted(Prompt(1, 5), 2000)});
   const auto group = Submit(&loop, {Wanted(Prompt(7, 5), 10000), Wanted(Prompt(9, 5), 10000)});
   WaitUntilRunning(loop, 3);
   loop.Cancel(group);
@@ -146,7 +155,7 @@ TEST(EngineLoopTest, ACancelledGroupEndsAndTheOthersGoOn) {
   EXPECT_EQ(group->Read(0).completion.finish_reason, FinishReason::kAbort);
   EXPECT_EQ(group->Read(1).completion.finish_reason, FinishReason::kAbort);
   WaitUntilEnded(other.get());
-  EXPECT_EQ(other->Read(0).completion.token_ids.size(), 200u);
+  EXPECT_EQ(other->Read(0).completion.token_ids.size(), 2000u);
   loop.Cancel(group);  // Has ended: nothing happens.
   EXPECT_EQ(loop.counters().num_aborted, 2);
   EXPECT_EQ(loop.counters().num_used_tokens, 0);
@@ -155,15 +164,41 @@ TEST(EngineLoopTest, ACancelledGroupEndsAndTheOthersGoOn) {
 TEST(EngineLoopTest, AFlushIsRefusedWhileRequestsRunAndWaitsForThemWhereAsked) {
   Engine engine(TinyOptions(), CpuDevice());
   EngineLoop loop(&engine);
-  EXPECT_TRUE(loop.Flush(milliseconds(0)).accepted);
-  const auto group = Submit(&loop, {Wanted(Prompt(1, 40), 300)});
+  EXPECT_TRUE(Flush(&loop, milliseconds(0)).accepted);
+  const auto group = Submit(&loop, {Wanted(Prompt(1, 40), 2000)});
   WaitUntilRunning(loop, 1);
-  EXPECT_FALSE(loop.Flush(milliseconds(0)).accepted);
-  EXPECT_TRUE(loop.Flush(std::chrono::seconds(60)).accepted);
+  EXPECT_FALSE(Flush(&loop, milliseconds(0)).accepted);
+  EXPECT_TRUE(Flush(&loop, std::chrono::seconds(60)).accepted);
   EXPECT_TRUE(group->ended());
   const auto again = Submit(&loop, {Wanted(Prompt(1, 40), 1)});
   WaitUntilEnded(again.get());
   EXPECT_EQ(again->Read(0).completion.witness.cached_tokens, 0);
+}
+
+TEST(EngineLoopTest, AFlushThatNobodyWaitsForIsGivenUp) {
+  Engine engine(TinyOptions(), CpuDevice());
+  EngineLoop loop(&engine);
+  const auto group = Submit(&loop, {Wanted(Prompt(1, 5), 10000)});
+  WaitUntilRunning(loop, 1);
+  const FlushResult given_up = loop.Flush(std::chrono::hours(1), [] { return true; });
+  EXPECT_FALSE(given_up.accepted);
+  EXPECT_EQ(Flush(&loop, milliseconds(0)).detail, "1 requests are running or waiting");
+  loop.Cancel(group);
+  WaitUntilEnded(group.get());
+}
+
+TEST(EngineLoopTest, WhatIsCancelledIsNotScored) {
+  constexpr int kNum = 300;
+  Engine engine(TinyOptions(), CpuDevice());
+  EngineLoop loop(&engine);
+  EngineRequest wanted = Wanted(Prompt(7, 400), 1);
+  wanted.score_prompt = true;
+  const auto group = Submit(&loop, std::vector<EngineRequest>(kNum, wanted));
+  while (group->Read(0).prompt_logprobs.empty()) std::this_thread::sleep_for(milliseconds(1));
+  loop.Cancel(group);
+  WaitUntilEnded(group.get());
+  EXPECT_TRUE(group->Read(kNum - 1).prompt_logprobs.empty());
+  EXPECT_EQ(loop.counters().num_aborted, kNum);
 }
 
 TEST(EngineLoopTest, TheEndOfTheLoopEndsWhatRuns) {

@@ -28,6 +28,18 @@ TEST(JsonFieldsTest, NullIsAbsent) {
   EXPECT_FALSE(body.fields().Has("a"));
 }
 
+TEST(JsonFieldsTest, DeepBodiesAreRefused) {
+  const auto nested = [](size_t num_levels) {
+    return R"({"a": )" + std::string(num_levels, '[') + std::string(num_levels, ']') + "}";
+  };
+  EXPECT_EQ(WhyRefused([&] { JsonBody body(nested(60)); }), "");
+  // Far more would end the process where they are copied.
+  for (const size_t num_levels : {70, 3'000'000}) {
+    EXPECT_EQ(WhyRefused([&] { JsonBody body(nested(num_levels)); }),
+              "the body has more than 64 levels");
+  }
+}
+
 TEST(JsonFieldsTest, NumbersAreWholeAndInTheirRange) {
   const JsonBody body(
       R"({"half": 0.5, "whole": 3.0, "text": "3", "large": 18446744073709551615, "huge": 1e300})");
