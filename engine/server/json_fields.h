@@ -47,7 +47,8 @@ class JsonFields {
   std::string name_;
 };
 
-/// A parsed request body; throws ApiError(400) where it is no JSON object, or one of too many levels.
+/// A parsed request body; throws ApiError(400) where it is no JSON object, or one of too many
+/// levels.
 class JsonBody {
  public:
   explicit JsonBody(std::string_view text);
