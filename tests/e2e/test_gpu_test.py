@@ -13,6 +13,8 @@ PROGRAMS = ["tests/cuda/cuda_gemm_test", "tests/cuda/cuda_rows_test", "tests/cud
             "tests/cuda/cuda_engine_test", "tests/embedded/schedule_property_test", "tests/bench/engine_cost",
             "cli/detcheck"]
 TOOLS = ["cmake", "nvidia-smi", "nvcc", "compute-sanitizer"]
+# What a GoogleTest program prints before the tests that it lists.
+LISTED = "Running main() from ./googletest/src/gtest_main.cc\n"
 # Ends with the code in the file NAME.rc beside it, 0 where there is none; prints NAME.out.
 STAND_IN = """#!/bin/bash
 [ -e "$0.out" ] && cat "$0.out"
@@ -40,7 +42,7 @@ class GpuTest(unittest.TestCase):
         self.prints("tools/nvcc", "Cuda compilation tools, release 13.0, V13.0.88\n")
         self.prints("build/gpu/tests/bench/engine_cost", '{"cells": []}')
         for test in ("gemm", "rows", "attention", "engine"):
-            self.prints(f"build/gpu/tests/cuda/cuda_{test}_test", "SomeTest.\n  Case\n")
+            self.prints(f"build/gpu/tests/cuda/cuda_{test}_test", LISTED + "SomeTest.\n  Case\n")
         for mode in ("single", "batch", "mixed", "prefix", "radix_cache", "p_vs_d"):
             self.ends(f"build/gpu/cli/detcheck.{mode}", 1)
 
@@ -121,7 +123,7 @@ class GpuTest(unittest.TestCase):
 
     def test_sanitizers_of_tests_that_there_are_not(self):
         self.assertEqual(self.gpu_test("sanitizers").returncode, 0)
-        self.prints("build/gpu/tests/cuda/cuda_gemm_test", "")
+        self.prints("build/gpu/tests/cuda/cuda_gemm_test", LISTED)
         self.assertEqual(self.gpu_test("sanitizers").returncode, 1)
         self.assertIn("no test of cuda_gemm_test is called", (self.out / "sanitizers.log").read_text())
 
