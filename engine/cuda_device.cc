@@ -16,7 +16,7 @@ struct LoadedPlugin {
 };
 
 LoadedPlugin Load() {
-#if defined(DETCHECK_CUDA)
+#if defined(DETCHECK_CUDA_ENTRY_NAME)
   // Looked for first: without a driver there is no need of the large libraries.
   if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) {
     return {nullptr, "no NVIDIA driver (libcuda.so.1) on this machine"};
@@ -24,8 +24,8 @@ LoadedPlugin Load() {
   void* library = dlopen(cuda::kPluginFile, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return {nullptr, std::string("the CUDA engine cannot be loaded: ") + dlerror()};
-  const auto entry = reinterpret_cast<cuda::PluginEntry>(dlsym(library, cuda::kPluginEntry));
-  if (entry == nullptr) return {nullptr, std::string(cuda::kPluginFile) + " is not of this build"};
+  const auto entry = reinterpret_cast<cuda::PluginEntry>(dlsym(library, DETCHECK_CUDA_ENTRY_NAME));
+  if (entry == nullptr) return {nullptr, std::string(cuda::kPluginFile) + " is of another build"};
   return {entry(), ""};
 #else
   return {nullptr, "this build has no CUDA engine"};

@@ -1,6 +1,7 @@
 #include "engine/factory.h"
 
 #include "engine/base/error.h"
+#include "engine/base/private_names.h"
 #include "engine/cuda_device.h"
 #include "engine/embedded/embedded_backend.h"
 #include "engine/remote/remote_backend.h"
@@ -32,7 +33,7 @@ std::unique_ptr<Backend> StartBest(const TargetOptions& options, std::string* ch
     return backend;
   } catch (const Error& error) {
     if (!IsOfTheDevice(error)) throw;
-    *choice = std::string("engine cpu: ") + error.what();
+    *choice = "engine cpu: " + WithoutPaths(error.what());  // Goes into the report.
   }
   return Start(options, CpuDevice());
 }

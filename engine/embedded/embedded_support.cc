@@ -39,7 +39,7 @@ constexpr auto kCpuProofs = std::to_array<Proof>({
 
 /// Of both attention backends: the tests run with each.
 constexpr auto kCudaProofs = std::to_array<Proof>({
-    {"deterministic_mode", "CudaReferenceLogitsTest.AreWithinTheRoundingOfBf16"},
+    {"deterministic_mode", "CudaEngineTest.AnswersAreThoseOfARequestAlone"},
     {"continuous_batching", "CudaEngineTest.AnswersAreThoseOfARequestAlone",
      &Capabilities::batch_witness},
     {"chunked_prefill", "CudaEngineTest.AnswersDoNotDependOnChunks"},

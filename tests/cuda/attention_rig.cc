@@ -145,7 +145,8 @@ AttentionRig::AttentionRig(const std::string& backend, bool deterministic,
   step_.positions = arena_->Reserve<int32_t>(limits.max_rows);
   step_.slot_offsets = arena_->Reserve<int64_t>(limits.max_sequences);
   step_.slot_table = arena_->Reserve<int32_t>(static_cast<int64_t>(num_slots));
-  attention_ = MakeAttention(backend, deterministic, shape, limits, step_, arena_.get());
+  attention_ = MakeAttention(backend, deterministic, shape, limits, step_, arena_.get(),
+                             rig_limits.most_shared_bytes);
   keys_ = DeviceBuffer(world.keys().size() * sizeof(uint16_t));
   values_ = DeviceBuffer(world.values().size() * sizeof(uint16_t));
   qkv_ = DeviceBuffer(rows * static_cast<size_t>(shape.qkv_width()) * sizeof(uint16_t));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,10 +64,11 @@ class AttentionWorld {
   std::vector<uint16_t> values_;
 };
 
-/// What a backend is told; it bounds its working memory.
+/// What a backend is told; it bounds its working memory and its kernels' shared memory.
 struct RigLimits {
   int max_sequences = 48;
   int context_len = 1024;
+  int most_shared_bytes = std::numeric_limits<int>::max();
 };
 
 /// One attention backend on the device, run on rows of a world. A sequence may take part in a step

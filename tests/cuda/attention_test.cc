@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/embedded/cuda/attention_flash.h"
 #include "engine/embedded/cuda/check.h"
 #include "tests/cuda/attention_rig.h"
 
@@ -275,6 +276,35 @@ TEST(FlashAttention, LittleMemoryChangesNothing) {
                        &small));
 }
 
+// Kernels as a GPU with little shared memory gets them, against those that this one has.
+class ShallowFlash : public ::testing::TestWithParam<AttentionShape> {};
+
+TEST_P(ShallowFlash, HasTheBitsOfDeep) {
+  const AttentionShape& shape = GetParam();
+  const AttentionWorld world(shape, {530, 65, 1, 300}, 12, 7);
+  AttentionRig deep("flash", true, world);
+  RigLimits little;
+  little.most_shared_bytes = flash::DecodeSharedBytes(shape.head_dim, flash::Depth::kShallow);
+  AttentionRig shallow("flash", true, world, little);
+  const std::vector<RowBits> solo = SoloPrefills(world, &deep);
+  std::vector<RowRange> whole, last_rows;
+  for (int s = 0; s < world.num_sequences(); ++s) {
+    whole.push_back({s, 0, world.length(s)});
+    last_rows.push_back({s, world.length(s) - 1, 1});
+  }
+  EXPECT_TRUE(SameBits(world, solo, whole, &shallow));
+  EXPECT_TRUE(SameBits(world, solo, last_rows, &shallow));
+  EXPECT_TRUE(SameBits(world, solo, {{0, 200, 330}, {1, 64, 1}, {3, 255, 1}}, &shallow));
+  for (const int p : {0, 63, 64, 127, 128, 255, 256, 511, 512, 529}) {
+    EXPECT_TRUE(SameBits(world, solo, {{0, p, 1}}, &shallow));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ShallowFlash,
+                         ::testing::Values(Shape(2, 2, 32), Shape(2, 7, 64), Shape(2, 4, 128),
+                                           Shape(1, 16, 128)),
+                         [](const auto& variant) { return Name(variant.param); });
+
 // The positive control: what the other tests look for does happen.
 TEST(FlashAttention, DefaultModeDependsOnTheBatch) {
   const AttentionWorld world(Shape(8, 2, 128), {700}, 11);
@@ -291,9 +321,10 @@ TEST(MakeAttention, RefusesWhatThereIsNot) {
   StepArrays step;
   StepArena arena(1 << 20);
   const StepLimits limits{64, 4, 128};
-  const auto code = [&](const std::string& name, const AttentionShape& shape) {
+  const auto code = [&](const std::string& name, const AttentionShape& shape,
+                        int most_shared_bytes = 1 << 20) {
     try {
-      MakeAttention(name, true, shape, limits, step, &arena);
+      MakeAttention(name, true, shape, limits, step, &arena, most_shared_bytes);
     } catch (const Error& error) {
       return error.code();
     }
@@ -302,6 +333,7 @@ TEST(MakeAttention, RefusesWhatThereIsNot) {
   EXPECT_EQ(code("flesh", Shape(1, 1, 64)), ErrorCode::kUsage);
   EXPECT_EQ(code("flash", Shape(1, 1, 80)), ErrorCode::kUnsupported);
   EXPECT_EQ(code("flash", Shape(1, 17, 64)), ErrorCode::kUnsupported);
+  EXPECT_EQ(code("flash", Shape(1, 1, 128), 48 << 10), ErrorCode::kUnsupported);
   EXPECT_EQ(code("reference", Shape(1, 1, 264)), ErrorCode::kUnsupported);
   EXPECT_NE(MakeAttention("reference", true, Shape(1, 1, 80), limits, step, &arena), nullptr);
 }

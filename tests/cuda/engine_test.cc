@@ -1,8 +1,12 @@
 #include "engine/embedded/engine.h"
 
+#include <cuda_runtime.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -10,6 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/cuda_device.h"
+#include "engine/embedded/model_dir.h"
 #include "tests/embedded/reference_logits.h"
 
 namespace detcheck {
@@ -188,6 +193,17 @@ TEST_P(CudaEngineTest, ScoresAsItDecodes) {
   }
 }
 
+TEST_P(CudaEngineTest, TellsHowTokensAreDrawn) {
+  const auto is_it = [](const ManifestField& field) {
+    return field.name == "engine.sampling_backend";
+  };
+  const Manifest cuda = Engine(options_, Gpu()).Describe();
+  const Manifest cpu = Engine(Tiny(true, "cpu"), CpuDevice()).Describe();
+  const auto told = std::find_if(cuda.begin(), cuda.end(), is_it);
+  ASSERT_NE(told, cuda.end());
+  EXPECT_EQ(told->value, std::find_if(cpu.begin(), cpu.end(), is_it)->value);
+}
+
 // The positive control: without the mode the same tests would see differences.
 TEST(CudaDefaultModeTest, VariesWithTheBatch) {
   EngineOptions options = Tiny(false);
@@ -201,6 +217,15 @@ TEST(CudaDefaultModeTest, VariesWithTheBatch) {
     }
   }
   EXPECT_TRUE(varies);
+}
+
+// Steps run on a stream that waits for no other.
+TEST(CudaEngineStartTest, HasClearedTheCacheBeforeTheFirstStep) {
+  const EngineOptions options = Tiny(true);
+  const std::unique_ptr<Ops> ops = Gpu().make_ops(
+      LoadModel(options).config, options, {.max_rows = 8, .max_sequences = 8, .max_logit_rows = 8});
+  ops->AllocateKvCache(1 << 22);  // Gigabytes.
+  EXPECT_EQ(cudaStreamQuery(cudaStreamLegacy), cudaSuccess);
 }
 
 TEST(CudaEngineStartTest, RefusesWhatItCannot) {
@@ -218,8 +243,10 @@ TEST(CudaEngineStartTest, RefusesWhatItCannot) {
     ADD_FAILURE() << "started";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDevice);
-    EXPECT_NE(std::string(error.what()).find("out of device memory"), std::string::npos)
-        << error.what();
+    EXPECT_THAT(error.what(), testing::MatchesRegex(
+                                  "KV pool of 16777216 tokens: CUDA: out of device memory: [0-9]+ "
+                                  "MiB asked for, [0-9]+ of [0-9]+ MiB free; --max-total-tokens "
+                                  "makes it smaller"));
   }
 }
 

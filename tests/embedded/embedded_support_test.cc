@@ -21,7 +21,13 @@ std::string TextOf(const std::filesystem::path& file) {
   return text.str();
 }
 
-// "Suite.Name" of each GoogleTest case, and the names of other tests of ctest.
+// Whether the CMakeLists.txt beside a source builds it.
+bool IsBuilt(const std::filesystem::path& source) {
+  const std::regex name("\\s" + source.filename().string() + "[\\s)]");
+  return std::regex_search(TextOf(source.parent_path() / "CMakeLists.txt"), name);
+}
+
+// "Suite.Name" of each GoogleTest case that is built, and the names of other tests of ctest.
 std::set<std::string> NamesOfTests() {
   const std::regex gtest(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
   const std::regex ctest(R"(add_test\(NAME (\w+))");
@@ -29,6 +35,7 @@ std::set<std::string> NamesOfTests() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(DETCHECK_TESTS_DIR)) {
     const bool is_source = entry.path().extension() == ".cc";
     if (!is_source && entry.path().filename() != "CMakeLists.txt") continue;
+    if (is_source && !IsBuilt(entry.path())) continue;
     const std::string text = TextOf(entry.path());
     const std::regex& pattern = is_source ? gtest : ctest;
     for (auto it = std::sregex_iterator(text.begin(), text.end(), pattern);

@@ -14,8 +14,11 @@ std::vector<std::string> AttentionBackendNames() {
 
 std::unique_ptr<Attention> MakeAttention(const std::string& name, bool deterministic,
                                          const AttentionShape& shape, const StepLimits& limits,
-                                         const StepArrays& step, StepArena* arena) {
-  if (name == "flash") return MakeFlashAttention(deterministic, shape, limits, step, arena);
+                                         const StepArrays& step, StepArena* arena,
+                                         int most_shared_bytes) {
+  if (name == "flash") {
+    return MakeFlashAttention(deterministic, shape, limits, step, arena, most_shared_bytes);
+  }
   if (name == "reference") return MakeReferenceAttention(shape, limits, step, arena);
   std::string names;
   for (const std::string& known : AttentionBackendNames()) {

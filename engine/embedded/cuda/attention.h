@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,12 +55,14 @@ class Attention {
 std::vector<std::string> AttentionBackendNames();
 
 /// `deterministic`: bits of a row depend on its own queries, keys and values alone. Else the work
-/// is cut by batch size and occupancy. `step` and `arena` must outlive the result. Throws
-/// Error(kUsage) for a name that there is not, and Error(kUnsupported) for a head_dim that the
-/// backend has not.
+/// is cut by batch size and occupancy. `step` and `arena` must outlive the result. Kernels take no
+/// more shared memory for a block of threads than the device has and `most_shared_bytes` says; no
+/// bit depends on it. Throws Error(kUsage) for a name that there is not, and Error(kUnsupported)
+/// for a head_dim that the backend has not, or has no kernel for that is so small.
 std::unique_ptr<Attention> MakeAttention(const std::string& name, bool deterministic,
                                          const AttentionShape& shape, const StepLimits& limits,
-                                         const StepArrays& step, StepArena* arena);
+                                         const StepArrays& step, StepArena* arena,
+                                         int most_shared_bytes = std::numeric_limits<int>::max());
 
 /// Bytes of the arena that any backend reserves at most.
 size_t AttentionArenaBytes(const AttentionShape& shape, const StepLimits& limits);

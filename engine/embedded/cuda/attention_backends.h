@@ -9,7 +9,7 @@ namespace detcheck::cuda {
 
 std::unique_ptr<Attention> MakeFlashAttention(bool deterministic, const AttentionShape& shape,
                                               const StepLimits& limits, const StepArrays& step,
-                                              StepArena* arena);
+                                              StepArena* arena, int most_shared_bytes);
 
 std::unique_ptr<Attention> MakeReferenceAttention(const AttentionShape& shape,
                                                   const StepLimits& limits, const StepArrays& step,

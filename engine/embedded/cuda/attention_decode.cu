@@ -39,7 +39,8 @@ struct DecodeWarp {
   }
 
   /// One block: its scores and maxima, weights, outputs; two barriers.
-  __device__ __forceinline__ void Attend(DecodeShared<E>* shared, int stage, int first_key,
+  template <int kStages>
+  __device__ __forceinline__ void Attend(DecodeShared<E, kStages>* shared, int stage, int first_key,
                                          float scale) {
     const int warp_key = Warp() * 16;
     float s[2][4];
@@ -204,7 +205,7 @@ __device__ __forceinline__ void MergeUnits(const DecodeArgs& args, const DecodeU
 
 template <int E>
 __device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, int split,
-                                          DecodeShared<E>* shared, DecodeWarp<E>* warp) {
+                                          int* is_last_unit, DecodeWarp<E>* warp) {
   const int num_kv_heads = args.layer.num_kv_heads;
   const DecodeUnit unit = args.units[pair / num_kv_heads];
   const int kv_head = pair % num_kv_heads;
@@ -215,7 +216,7 @@ __device__ __forceinline__ void ClosePair(const DecodeArgs& args, int pair, int 
   }
   StorePartials<E>(args.partials, unit, kv_head, *warp);
   unsigned* num_stored = args.num_stored + unit.sequence * num_kv_heads + kv_head;
-  if (IsLastUnit(num_stored, unit.num_units, &shared->is_last_unit)) {
+  if (IsLastUnit(num_stored, unit.num_units, is_last_unit)) {
     MergeUnits<E>(args, unit, kv_head, split);
   }
 }
@@ -237,13 +238,13 @@ __device__ __forceinline__ void ClearPadding(const DecodeArgs& args) {
 /// the launch is the same for all steps.
 /// Order: as attention_flash_tile.cuh says, over the unit's keys ascending from a split boundary;
 /// where a unit has several splits they are merged from left to right, and so are units. Which
-/// block takes a unit, when, and which one merges, changes nothing. Twin: PrefillKernel.
-template <int E>
+/// block takes a unit, when, and which one merges, changes nothing; nor does kStages, how far the
+/// copies run ahead. Twin: PrefillKernel.
+template <int E, int kStages>
 __global__ void __launch_bounds__(kDecodeThreads, 2) DecodeKernel(const DecodeArgs args) {
   extern __shared__ __align__(256) unsigned char memory[];
-  auto* shared = reinterpret_cast<DecodeShared<E>*>(memory);
-  constexpr int kStages = DecodeShared<E>::kStages;
-  DecodeLoader<E> loader(args, shared);
+  auto* shared = reinterpret_cast<DecodeShared<E, kStages>*>(memory);
+  DecodeLoader<E, kStages> loader(args, shared);
   if (loader.HasWork()) {
 #pragma unroll 1
     for (int stage = 0; stage < kStages - 1; ++stage) {
@@ -275,55 +276,64 @@ __global__ void __launch_bounds__(kDecodeThreads, 2) DecodeKernel(const DecodeAr
         split_end += split;
       }
       warp.Attend(shared, stage, task.key, args.layer.scale);
-      if (task.is_last) ClosePair<E>(args, task.pair, split, shared, &warp);
+      if (task.is_last) ClosePair<E>(args, task.pair, split, &shared->is_last_unit, &warp);
     }
   }
   ClearPadding(args);
 }
 
-template <int E>
-void Prepare() {
-  DETCHECK_CUDA(cudaFuncSetAttribute(DecodeKernel<E>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(sizeof(DecodeShared<E>))));
-}
-
-template <int E>
+template <int E, int kStages>
 int BlocksPerMultiprocessor() {
   int blocks = 0;
   DETCHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks, DecodeKernel<E>, kDecodeThreads, sizeof(DecodeShared<E>)));
+      &blocks, DecodeKernel<E, kStages>, kDecodeThreads, sizeof(DecodeShared<E, kStages>)));
   return std::max(blocks, 1);
 }
 
-template <int E>
+template <int E, int kStages>
 void Launch(const DecodeArgs& args, int num_workers, cudaStream_t stream) {
-  DecodeKernel<E>
-      <<<static_cast<unsigned>(num_workers), kDecodeThreads, sizeof(DecodeShared<E>), stream>>>(
-          args);
+  DecodeKernel<E, kStages><<<static_cast<unsigned>(num_workers), kDecodeThreads,
+                             sizeof(DecodeShared<E, kStages>), stream>>>(args);
   DETCHECK_CUDA(cudaGetLastError());
+}
+
+template <int E, int kStages>
+DecodeLauncher Prepare() {
+  DETCHECK_CUDA(cudaFuncSetAttribute(DecodeKernel<E, kStages>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(sizeof(DecodeShared<E, kStages>))));
+  int device = 0, multiprocessors = 0;
+  DETCHECK_CUDA(cudaGetDevice(&device));
+  DETCHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  return {Launch<E, kStages>, multiprocessors * BlocksPerMultiprocessor<E, kStages>()};
+}
+
+template <int E>
+DecodeLauncher Prepare(Depth depth) {
+  return depth == Depth::kDeep ? Prepare<E, DecodeStages<E>(Depth::kDeep)>()
+                               : Prepare<E, DecodeStages<E>(Depth::kShallow)>();
+}
+
+template <int E>
+int SharedBytes(Depth depth) {
+  const size_t bytes = depth == Depth::kDeep
+                           ? sizeof(DecodeShared<E, DecodeStages<E>(Depth::kDeep)>)
+                           : sizeof(DecodeShared<E, DecodeStages<E>(Depth::kShallow)>);
+  return static_cast<int>(bytes);
 }
 
 }  // namespace
 
-void PrepareDecodeKernel(int head_dim) {
-  if (head_dim == 32) Prepare<32>();
-  if (head_dim == 64) Prepare<64>();
-  if (head_dim == 128) Prepare<128>();
+int DecodeSharedBytes(int head_dim, Depth depth) {
+  if (head_dim == 32) return SharedBytes<32>(depth);
+  if (head_dim == 64) return SharedBytes<64>(depth);
+  return SharedBytes<128>(depth);
 }
 
-int DecodeWorkers(int head_dim) {
-  int device = 0, multiprocessors = 0;
-  DETCHECK_CUDA(cudaGetDevice(&device));
-  DETCHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  if (head_dim == 32) return multiprocessors * BlocksPerMultiprocessor<32>();
-  if (head_dim == 64) return multiprocessors * BlocksPerMultiprocessor<64>();
-  return multiprocessors * BlocksPerMultiprocessor<128>();
-}
-
-void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream) {
-  if (head_dim == 32) Launch<32>(args, num_workers, stream);
-  if (head_dim == 64) Launch<64>(args, num_workers, stream);
-  if (head_dim == 128) Launch<128>(args, num_workers, stream);
+DecodeLauncher PrepareDecode(int head_dim, Depth depth) {
+  if (head_dim == 32) return Prepare<32>(depth);
+  if (head_dim == 64) return Prepare<64>(depth);
+  return Prepare<128>(depth);
 }
 
 }  // namespace detcheck::cuda::flash

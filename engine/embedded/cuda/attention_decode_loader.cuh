@@ -23,12 +23,16 @@ struct alignas(16) BlockTask {
   int32_t is_last;  ///< Of the pair.
 };
 
+/// Stages of the decode kernel: blocks of keys that it holds at once.
+template <int E>
+constexpr int DecodeStages(Depth depth) {
+  return (E >= 128 ? 1 : 2) * (depth == Depth::kDeep ? 3 : 2);
+}
+
 /// Shared memory: stages of a block of keys and values and of its pair's queries, each with its
 /// task; and what the warps tell each other.
-template <int E>
+template <int E, int kStages>
 struct DecodeShared {
-  static constexpr int kStages = E >= 128 ? 3 : 6;
-
   struct Stage {
     unsigned char k[KvTile<E>::kBytes];
     unsigned char v[KvTile<E>::kBytes];
@@ -47,11 +51,13 @@ struct DecodeShared {
 /// same task, and copies its part. The first pair is the block's number, further ones are handed
 /// out by a counter, if there are any: each opened pair asks for the next, so that a launch asks
 /// `num_pairs` times and the counter, which wraps there, ends at zero.
-template <int E>
+template <int E, int kStages>
 class DecodeLoader {
+  using Shared = DecodeShared<E, kStages>;
+
  public:
   /// Reads the first unit while it does not know yet whether it is one.
-  __device__ __forceinline__ DecodeLoader(const DecodeArgs& args, DecodeShared<E>* shared)
+  __device__ __forceinline__ DecodeLoader(const DecodeArgs& args, Shared* shared)
       : args_(args), shared_(shared), policy_(EvictFirst()) {
     const int pair = static_cast<int>(blockIdx.x);
     const int unit = pair / args.layer.num_kv_heads;
@@ -68,7 +74,7 @@ class DecodeLoader {
       shared_->tasks[stage] = {now_.pair, key_, key_ == now_.key_begin, IsLastBlock()};
     }
     if (HasWork()) {
-      typename DecodeShared<E>::Stage& to = shared_->stages[stage];
+      typename Shared::Stage& to = shared_->stages[stage];
       CopyRows(SharedAddress(to.k), SharedAddress(to.v));
       if (key_ == now_.key_begin) CopyQueries(SharedAddress(to.q));
     }
@@ -184,7 +190,7 @@ class DecodeLoader {
   };
 
   const DecodeArgs& args_;
-  DecodeShared<E>* shared_;
+  Shared* shared_;
   uint64_t policy_;
   int num_pairs_;
   Pair now_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -24,20 +25,30 @@ void CheckShape(const AttentionShape& shape) {
   }
 }
 
+/// Shared memory that a block of threads may have on the current device.
+int DeviceSharedBytes() {
+  int device = 0, bytes = 0;
+  DETCHECK_CUDA(cudaGetDevice(&device));
+  DETCHECK_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return bytes;
+}
+
 /// Tensor-core attention: short rows of a sequence by units of keys, long ones by tiles of rows.
 class FlashAttention : public Attention {
  public:
   FlashAttention(bool deterministic, const AttentionShape& shape, const StepLimits& limits,
-                 const StepArrays& step, StepArena* arena)
+                 const StepArrays& step, StepArena* arena, int most_shared_bytes)
       : deterministic_(deterministic),
         shape_(shape),
         step_(step),
         arena_(arena),
         capacity_(shape, limits),
         work_(FlashWork::Reserve(capacity_, arena)) {
-    flash::PrepareDecodeKernel(shape.head_dim);
-    launch_prefill_ = flash::PreparePrefill(shape.head_dim);
-    num_workers_ = flash::DecodeWorkers(shape.head_dim);
+    const int shared_bytes = std::min(DeviceSharedBytes(), most_shared_bytes);
+    decode_ = flash::PrepareDecode(
+        shape.head_dim,
+        flash::DeepestThatFits(flash::DecodeSharedBytes, shape.head_dim, shared_bytes));
+    launch_prefill_ = flash::PreparePrefill(shape.head_dim, shared_bytes);
     const auto num_counters = static_cast<size_t>(1 + capacity_.sequences * shape.num_kv_heads);
     counters_ = DeviceBuffer(num_counters * sizeof(unsigned));
     DETCHECK_CUDA(cudaMemset(counters_.as<unsigned>(), 0, counters_.num_bytes()));
@@ -49,9 +60,8 @@ class FlashAttention : public Attention {
   void BeginStep(const StepBatch& batch, cudaStream_t stream) override {
     const int group = shape_.group();
     const DecodeLoad load(batch, group);
-    const DecodeCut cut = deterministic_
-                              ? DecodeCut::Deterministic(load, shape_.num_kv_heads, num_workers_)
-                              : DecodeCut::ByOccupancy(load, shape_.num_kv_heads, num_workers_);
+    const auto choose = deterministic_ ? DecodeCut::Deterministic : DecodeCut::ByOccupancy;
+    const DecodeCut cut = choose(load, shape_.num_kv_heads, decode_.num_workers);
     CutStep(batch, step_.slot_offsets.host, group, cut, capacity_, &work_);
     is_one_row_each_ = batch.num_rows() == static_cast<int>(batch.sequences.size());
     arena_->Upload(work_.counts, 1, stream);
@@ -77,7 +87,7 @@ class FlashAttention : public Attention {
       args.partials = {max_sums_.as<float2>(), outputs_.as<float>(), capacity_.partial_rows};
       args.next_pair = counters_.as<unsigned>();
       args.num_stored = counters_.as<unsigned>() + 1;
-      flash::LaunchDecode(shape_.head_dim, args, num_workers_, stream);
+      decode_.launch(args, decode_.num_workers, stream);
     }
   }
 
@@ -113,8 +123,8 @@ class FlashAttention : public Attention {
   StepArena* arena_;
   FlashCapacity capacity_;
   FlashWork work_;
+  flash::DecodeLauncher decode_;
   flash::PrefillLauncher launch_prefill_ = nullptr;
-  int num_workers_ = 0;
   bool is_one_row_each_ = false;
   DeviceBuffer max_sums_;
   DeviceBuffer outputs_;
@@ -125,9 +135,10 @@ class FlashAttention : public Attention {
 
 std::unique_ptr<Attention> MakeFlashAttention(bool deterministic, const AttentionShape& shape,
                                               const StepLimits& limits, const StepArrays& step,
-                                              StepArena* arena) {
+                                              StepArena* arena, int most_shared_bytes) {
   CheckShape(shape);
-  return std::make_unique<FlashAttention>(deterministic, shape, limits, step, arena);
+  return std::make_unique<FlashAttention>(deterministic, shape, limits, step, arena,
+                                          most_shared_bytes);
 }
 
 }  // namespace detcheck::cuda

@@ -53,25 +53,39 @@ struct PrefillArgs {
   int split = 0;  ///< Keys after which a fresh softmax starts; a multiple of kKeyBlock.
 };
 
-/// Lets the kernel have the shared memory that it needs; once, before the others.
-void PrepareDecodeKernel(int head_dim);
+/// How many keys a kernel holds in shared memory, so that copies run ahead of the computation. No
+/// bit of a result depends on it.
+enum class Depth { kDeep, kShallow };
 
-/// Blocks of threads of the decode kernel that run at once on the current device.
-int DecodeWorkers(int head_dim);
+/// Bytes of shared memory of one block of threads; host only.
+int DecodeSharedBytes(int head_dim, Depth depth);
+int MmaPrefillSharedBytes(int head_dim, Depth depth);
 
-/// Writes `out` of the decoded rows: `num_workers` blocks of threads take the units in turn.
-/// Launches with the same counters must not run at the same time.
-void LaunchDecode(int head_dim, const DecodeArgs& args, int num_workers, cudaStream_t stream);
+/// The deepest with at most `most_bytes`, by one of the functions above; host only. Throws
+/// Error(kUnsupported), with the way out, where there is none.
+Depth DeepestThatFits(int (*shared_bytes)(int head_dim, Depth depth), int head_dim, int most_bytes);
+
+/// The decode kernel, ready for the current device.
+struct DecodeLauncher {
+  /// Writes `out` of the decoded rows: `num_workers` blocks of threads take the units in turn.
+  /// Launches with the same counters must not run at the same time.
+  void (*launch)(const DecodeArgs& args, int num_workers, cudaStream_t stream) = nullptr;
+  int num_workers = 0;  ///< Blocks of threads that run at once.
+};
+
+DecodeLauncher PrepareDecode(int head_dim, Depth depth);
 
 /// Writes `out` of the tiles' rows.
 using PrefillLauncher = void (*)(const PrefillArgs& args, cudaStream_t stream);
 
-/// The fastest prefill kernel that the current device and build have; all give the same bits.
-PrefillLauncher PreparePrefill(int head_dim);
+/// The fastest prefill kernel that the current device and build have, with at most
+/// `most_shared_bytes` for a block of threads; all give the same bits. Throws as DeepestThatFits.
+PrefillLauncher PreparePrefill(int head_dim, int most_shared_bytes);
 
-/// The kernel with wgmma; null where the device, the build or the head_dim has none.
-PrefillLauncher PrepareWgmmaPrefill(int head_dim);
+/// The kernel with wgmma; null where the device, the build or the head_dim has none, or it needs
+/// more shared memory.
+PrefillLauncher PrepareWgmmaPrefill(int head_dim, int most_shared_bytes);
 /// The kernel with mma.
-PrefillLauncher PrepareMmaPrefill(int head_dim);
+PrefillLauncher PrepareMmaPrefill(int head_dim, Depth depth);
 
 }  // namespace detcheck::cuda::flash

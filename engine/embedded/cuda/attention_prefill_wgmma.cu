@@ -242,7 +242,8 @@ __global__ void __launch_bounds__(32, 1) WgmmaPrefillKernel(const PrefillArgs) {
 #endif
 
 template <int E>
-bool Prepare() {
+bool Prepare(int most_shared_bytes) {
+  if (static_cast<int>(sizeof(WgmmaShared<E>)) > most_shared_bytes) return false;
   cudaFuncAttributes attributes;
   DETCHECK_CUDA(cudaFuncGetAttributes(&attributes, WgmmaPrefillKernel<E>));
   if (attributes.maxThreadsPerBlock < kThreads) return false;
@@ -265,9 +266,9 @@ void Launch(const PrefillArgs& args, cudaStream_t stream) {
 
 }  // namespace
 
-PrefillLauncher PrepareWgmmaPrefill(int head_dim) {
-  if (head_dim == 64 && Prepare<64>()) return Launch<64>;
-  if (head_dim == 128 && Prepare<128>()) return Launch<128>;
+PrefillLauncher PrepareWgmmaPrefill(int head_dim, int most_shared_bytes) {
+  if (head_dim == 64 && Prepare<64>(most_shared_bytes)) return Launch<64>;
+  if (head_dim == 128 && Prepare<128>(most_shared_bytes)) return Launch<128>;
   return nullptr;
 }
 

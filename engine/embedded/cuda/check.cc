@@ -8,11 +8,12 @@ namespace detcheck::cuda {
 
 void CheckStatus(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  const std::string what = status == cudaErrorMemoryAllocation
-                               ? "out of device memory"
-                               : std::string(cudaGetErrorString(status));
-  throw Error(ErrorCode::kDevice,
-              "CUDA: " + std::string(call).substr(0, std::string(call).find('(')) + ": " + what);
+  // It is told here, and must not be told again to the next one that asks, of another call.
+  cudaGetLastError();
+  std::string name(call);
+  name = name.substr(0, name.find('('));
+  if (name == "cudaGetLastError") name = "launch of a kernel";
+  throw Error(ErrorCode::kDevice, "CUDA: " + name + ": " + cudaGetErrorString(status));
 }
 
 }  // namespace detcheck::cuda

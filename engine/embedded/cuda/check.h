@@ -5,7 +5,7 @@
 namespace detcheck::cuda {
 
 /// Throws Error(kDevice) that names `call` and what the runtime says of `status`, unless it is
-/// cudaSuccess. Running out of memory is told as such.
+/// cudaSuccess. The runtime then no longer has it as its last error, if the device still works.
 void CheckStatus(cudaError_t status, const char* call);
 
 }  // namespace detcheck::cuda

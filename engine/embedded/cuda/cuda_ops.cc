@@ -42,11 +42,12 @@ float ToFloat(const HostTensor& w, int64_t i) {
   return static_cast<const float*>(w.data)[i];
 }
 
-ModelConfig RequireBf16(const ModelConfig& config) {
+ModelConfig RequireUsable(const ModelConfig& config) {
   if (config.dtype != DType::kBf16) {
     throw Error(ErrorCode::kUnsupported, "--dtype " + std::string(DTypeName(config.dtype)) +
                                              ": the CUDA engine computes in bf16 alone");
   }
+  RequireRowWidths(config.hidden_size, config.intermediate_size);
   return config;
 }
 
@@ -85,7 +86,7 @@ bool IsDecode(const StepBatch& batch) {
 
 CudaOps::CudaOps(const ModelConfig& config, const EngineOptions& options,
                  const StepCapacity& capacity)
-    : config_(RequireBf16(config)),
+    : config_(RequireUsable(config)),
       options_(options),
       capacity_(capacity),
       limits_{.max_rows = capacity.max_rows,
@@ -128,6 +129,7 @@ Manifest CudaOps::Describe() const {
   const auto add = [&manifest](const char* name, const std::string& value) {
     manifest.push_back({name, value, FieldSource::kObserved});
   };
+  add("engine.sampling_backend", "counter-based noise of seed, position and token id");
   add("kernels.mode", options_.deterministic ? "deterministic" : "default");
   add("kernels.bit_classes", options_.deterministic
                                  ? "one for all rows, batches, chunks, and for graph and eager"
@@ -175,10 +177,18 @@ void CudaOps::AllocateKvCache(int num_slots) {
   graphs_.Clear();  // They know the cache's address.
   kv_cache_ = DeviceBuffer();
   num_slots_ = int64_t{num_slots} + 1;
-  kv_cache_ =
-      DeviceBuffer(2 * static_cast<size_t>(config_.num_layers) *
-                   static_cast<size_t>(num_slots_ * config_.kv_width()) * sizeof(__nv_bfloat16));
-  DETCHECK_CUDA(cudaMemset(kv_cache_.as<void>(), 0, kv_cache_.num_bytes()));
+  const size_t num_bytes = 2 * static_cast<size_t>(config_.num_layers) *
+                           static_cast<size_t>(num_slots_ * config_.kv_width()) *
+                           sizeof(__nv_bfloat16);
+  try {
+    kv_cache_ = DeviceBuffer(num_bytes);
+  } catch (const Error& error) {
+    throw Error(error.code(), "KV pool of " + std::to_string(num_slots) + " tokens: " +
+                                  error.what() + "; --max-total-tokens makes it smaller");
+  }
+  DETCHECK_CUDA(cudaMemset(kv_cache_.as<void>(), 0, num_bytes));
+  // The stream of the steps does not wait for the default one, on which this and the weights are.
+  DETCHECK_CUDA(cudaDeviceSynchronize());
 }
 
 KvLayer CudaOps::Layer(int layer) const {
@@ -192,6 +202,7 @@ void CudaOps::BeginStep(const StepBatch& batch) {
   num_rows_ = batch.num_rows();
   padded_rows_ = decode ? graphs_.PaddedRows(num_rows_) : num_rows_;
   num_logit_rows_ = static_cast<int>(batch.logit_rows.size());
+  graphs_.Abandon(stream_.get());
   arena_.BeginStep();
   FillStep(batch);
   attention_->BeginStep(batch, stream_.get());

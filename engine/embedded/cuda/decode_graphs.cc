@@ -40,16 +40,21 @@ int DecodeGraphs::PaddedRows(int num_rows) const {
   return *std::lower_bound(sizes_.begin(), sizes_.end(), num_rows);
 }
 
+void DecodeGraphs::Abandon(cudaStream_t stream) {
+  if (!capturing_) return;
+  capturing_ = false;
+  cudaGraph_t abandoned = nullptr;
+  cudaStreamEndCapture(stream, &abandoned);
+  if (abandoned != nullptr) cudaGraphDestroy(abandoned);
+  cudaGetLastError();  // What the step failed of has been told.
+}
+
 void DecodeGraphs::Begin(bool decode, int num_rows, cudaStream_t stream) {
-  if (capturing_) {  // A step that failed half-way left its capture open.
-    cudaGraph_t abandoned = nullptr;
-    cudaStreamEndCapture(stream, &abandoned);
-    if (abandoned != nullptr) cudaGraphDestroy(abandoned);
-  }
   current_ = decode && GetsGraph(num_rows) ? PaddedRows(num_rows) : 0;
   replaying_ = graphs_.contains(current_);
-  capturing_ = current_ > 0 && !replaying_;
-  if (capturing_) DETCHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  if (current_ == 0 || replaying_) return;
+  DETCHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  capturing_ = true;
 }
 
 void DecodeGraphs::Launch(cudaStream_t stream) {
@@ -60,7 +65,7 @@ void DecodeGraphs::Launch(cudaStream_t stream) {
     cudaGraphExec_t exec = nullptr;
     const cudaError_t status = cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphDestroy(graph);
-    DETCHECK_CUDA(status);
+    CheckStatus(status, "cudaGraphInstantiate");
     graphs_[current_] = exec;
   }
   replaying_ = false;

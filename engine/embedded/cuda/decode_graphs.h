@@ -20,6 +20,10 @@ class DecodeGraphs {
   /// Rows to which a decode step of `num_rows` is padded; `num_rows` itself where it gets no graph.
   int PaddedRows(int num_rows) const;
 
+  /// Ends the capture that a step which failed half-way has left open; before anything of the next
+  /// step is queued, which would be captured too.
+  void Abandon(cudaStream_t stream);
+
   /// A step begins, its input already queued. A decode step that gets a graph is captured, or found
   /// captured: then the calls up to Launch must queue nothing.
   void Begin(bool decode, int num_rows, cudaStream_t stream);

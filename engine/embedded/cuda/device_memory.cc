@@ -1,11 +1,33 @@
 #include "engine/embedded/cuda/device_memory.h"
 
+#include <string>
+
+#include "engine/base/error.h"
 #include "engine/embedded/cuda/check.h"
 
 namespace detcheck::cuda {
+namespace {
+
+std::string Mib(size_t num_bytes) {
+  return std::to_string((num_bytes + (size_t{1} << 20) - 1) >> 20);
+}
+
+[[noreturn]] void ThrowOutOfDeviceMemory(size_t num_bytes) {
+  size_t free_bytes = 0, total_bytes = 0;
+  cudaMemGetInfo(&free_bytes, &total_bytes);
+  cudaGetLastError();  // That of cudaMalloc is told here.
+  throw Error(ErrorCode::kDevice, "CUDA: out of device memory: " + Mib(num_bytes) +
+                                      " MiB asked for, " + Mib(free_bytes) + " of " +
+                                      Mib(total_bytes) + " MiB free");
+}
+
+}  // namespace
 
 DeviceBuffer::DeviceBuffer(size_t num_bytes) : num_bytes_(num_bytes) {
-  if (num_bytes > 0) DETCHECK_CUDA(cudaMalloc(&data_, num_bytes));
+  if (num_bytes == 0) return;
+  const cudaError_t status = cudaMalloc(&data_, num_bytes);
+  if (status == cudaErrorMemoryAllocation) ThrowOutOfDeviceMemory(num_bytes);
+  CheckStatus(status, "cudaMalloc");
 }
 
 DeviceBuffer::~DeviceBuffer() {

@@ -13,7 +13,7 @@ namespace detcheck::cuda {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  /// Not initialised.
+  /// Not initialised. Where there is not so much, the error tells how much there is.
   explicit DeviceBuffer(size_t num_bytes);
   DeviceBuffer(DeviceBuffer&& other) noexcept { Swap(&other); }
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {

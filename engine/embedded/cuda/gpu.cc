@@ -1,5 +1,7 @@
 #include "engine/embedded/cuda/gpu.h"
 
+#include <cstdlib>
+
 #include "engine/embedded/cuda/check.h"
 
 namespace detcheck::cuda {
@@ -11,14 +13,26 @@ std::string Version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
+/// `status` of counting the devices, where there is none.
+std::string WhyNoDevice(cudaError_t status) {
+  int driver = 0, runtime = 0;
+  if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      driver > 0 && cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
+    return "the driver is of CUDA " + Version(driver) + ", this build needs " + Version(runtime) +
+           " or later";
+  }
+  std::string why = status == cudaSuccess ? "no CUDA device" : cudaGetErrorString(status);
+  if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) why += " (CUDA_VISIBLE_DEVICES is set)";
+  return why;
+}
+
 }  // namespace
 
 std::string FindGpu(std::string* why_not) {
   int num_devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&num_devices);
   if (status != cudaSuccess || num_devices == 0) {
-    *why_not = std::string("no GPU: ") +
-               (status == cudaSuccess ? "no CUDA device" : cudaGetErrorString(status));
+    *why_not = "no GPU: " + WhyNoDevice(status);
     return "";
   }
   cudaDeviceProp device{};

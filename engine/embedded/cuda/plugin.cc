@@ -15,7 +15,7 @@ std::unique_ptr<detcheck::Ops> MakeOps(const detcheck::ModelConfig& config,
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const detcheck::cuda::Plugin*
-DetcheckCudaPlugin() {
+DETCHECK_CUDA_ENTRY() {
   static const detcheck::cuda::Plugin plugin = {.find_gpu = detcheck::cuda::FindGpu,
                                                 .make_ops = MakeOps};
   return &plugin;

@@ -16,8 +16,9 @@ struct Plugin {
                                    const StepCapacity& capacity);
 };
 
-/// Name and type of the one exported function.
-inline constexpr char kPluginEntry[] = "DetcheckCudaPlugin";
+/// Type of the one exported function. Its name, which the build gives as DETCHECK_CUDA_ENTRY, has
+/// a digest of the headers that both sides share in it: a shared object of another build has none
+/// of this name.
 using PluginEntry = const Plugin* (*)();
 
 /// File name, looked for where the dynamic loader looks on behalf of the program.

@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include "engine/base/error.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int kVector = 8;  // bf16 values of one 16-byte load.
 constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr int kMostNormWidth = 16384;  // Of AddRmsNorm: 512 threads, 4 vectors each.
 
 using Vector = Bf16Vector<kVector>;
 
@@ -266,6 +268,17 @@ int RowThreads(int width) {
 
 }  // namespace
 
+void RequireRowWidths(int hidden_size, int intermediate_size) {
+  const auto require = [](const char* name, int width, int most) {
+    if (width % kVector == 0 && width <= most) return;
+    throw Error(ErrorCode::kUnsupported,
+                std::string("CUDA: ") + name + " " + std::to_string(width) +
+                    ": must be a multiple of 8, at most " + std::to_string(most));
+  };
+  require("hidden_size", hidden_size, kMostNormWidth);
+  require("intermediate_size", intermediate_size, std::numeric_limits<int>::max());
+}
+
 void Embed(const __nv_bfloat16* table, const int32_t* ids, int num_rows, int width,
            __nv_bfloat16* out, cudaStream_t stream) {
   if (num_rows == 0) return;
@@ -275,17 +288,16 @@ void Embed(const __nv_bfloat16* table, const int32_t* ids, int num_rows, int wid
 
 void AddRmsNorm(__nv_bfloat16* residual, const __nv_bfloat16* delta, const float* gain, float eps,
                 int num_rows, int width, __nv_bfloat16* out, cudaStream_t stream) {
-  constexpr int kMostThreads = 512;
   if (num_rows == 0) return;
-  if (width <= kMostThreads * kVector) {
+  if (width <= kMostNormWidth / 4) {
     LaunchAddRmsNorm<1>(residual, delta, gain, eps, num_rows, width, out, stream);
-  } else if (width <= kMostThreads * kVector * 2) {
+  } else if (width <= kMostNormWidth / 2) {
     LaunchAddRmsNorm<2>(residual, delta, gain, eps, num_rows, width, out, stream);
-  } else if (width <= kMostThreads * kVector * 4) {
+  } else if (width <= kMostNormWidth) {
     LaunchAddRmsNorm<4>(residual, delta, gain, eps, num_rows, width, out, stream);
   } else {
-    throw Error(ErrorCode::kUnsupported,
-                "CUDA: RMSNorm of rows of " + std::to_string(width) + " values: at most 16384");
+    throw Error(ErrorCode::kUnsupported, "CUDA: RMSNorm of rows of " + std::to_string(width) +
+                                             " values: at most " + std::to_string(kMostNormWidth));
   }
 }
 

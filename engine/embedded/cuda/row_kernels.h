@@ -12,6 +12,10 @@
 /// that depends on the row's length alone: the same in both modes, for any number of rows.
 namespace detcheck::cuda {
 
+/// Throws Error(kUnsupported) for widths D and F that the operations do not take: they load 8
+/// values at once, and AddRmsNorm at most 16,384.
+void RequireRowWidths(int hidden_size, int intermediate_size);
+
 /// out[T, D] = rows `ids` of table [V, D].
 void Embed(const __nv_bfloat16* table, const int32_t* ids, int num_rows, int width,
            __nv_bfloat16* out, cudaStream_t stream);
