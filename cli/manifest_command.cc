@@ -56,7 +56,11 @@ std::string ToJson(const Manifest& manifest) {
 
 ExitStatus ManifestCommand(const Options& options) {
   Targets targets(options.target);
-  const Manifest harness = HarnessManifest(options.arguments);
+  Manifest harness = HarnessManifest(options.arguments);
+  const std::string& choice = targets.each().front().choice;
+  if (!choice.empty()) {
+    harness.push_back({"detcheck.engine_choice", choice, FieldSource::kObserved});
+  }
   std::string text = ToText("harness", harness);
   std::string json;
   for (size_t i = 0; i < targets.each().size(); ++i) {

@@ -128,6 +128,10 @@ class Subject(BinaryCase):
         for name in ("engine.cuda_graph", "kernels.bit_classes", "parallelism.tp_size"):
             self.assertEqual(subject[name]["source"], "observed")
 
+    def test_why_auto_took_its_engine(self):
+        self.assertIn("detcheck.engine_choice", fields(self.manifest()["harness"]))
+        self.assertNotIn("detcheck.engine_choice", fields(self.manifest("--engine", "cpu")["harness"]))
+
     def test_the_embedded_engine_tells_no_field_that_is_not_documented(self):
         document = (REPO / "reports" / "schema" / "manifest-fields.md").read_text()
         for options in ([], DETERMINISTIC):
