@@ -1,5 +1,6 @@
 """SGLang's interface, end to end: the real program against a mock server with SGLang's quirks."""
 
+import socket
 import sys
 import unittest
 
@@ -204,12 +205,13 @@ class Failures(Sglang):
         self.assert_verdict(run, 0, "1 attempts? not counted.*overloaded|overloaded")
 
     def test_a_batch_of_which_one_is_refused_is_run_again_whole(self):
-        server = self.sglang(busy=(16, 16))  # One of the batch of four.
-        run = self.run_mode("single", server, "--report", "r.json")
+        # One of the first batch of four, before which no batch has to form.
+        server = self.sglang(engine=MockEngine(step_s=0.02), busy=(14, 14))
+        run = self.run_mode("single", server, "--report", "r.json", "--batch-sizes", "1,4", "--n-trials", "1")
         self.assert_verdict(run, 0, "overloaded")
         records = self.report()["transcript"]["records"]
         self.assertEqual(len([record for record in records if len(record.get("items", [])) == 4]), 2)
-        self.assertEqual(len(server.bodies), 24)
+        self.assertEqual(len(server.bodies), 20)
 
     def test_a_stall_ends_at_the_deadline(self):
         run = self.run_mode("single", self.sglang(stall_after=12), "--timeout", "2", "--step-attempts", "1", "--batch-sizes", "1",
@@ -228,10 +230,9 @@ class Failures(Sglang):
         self.assert_verdict(run, 3, "formed size not known")
 
     def test_nobody_listens(self):
-        server = self.sglang()
-        url = server.url
-        server.stop()
-        run = self.detcheck("single", "--endpoint", url)
+        with socket.socket() as bound:  # Nobody else can listen there.
+            bound.bind(("127.0.0.1", 0))
+            run = self.detcheck("single", "--endpoint", f"http://127.0.0.1:{bound.getsockname()[1]}")
         self.assert_verdict(run, 4)
         self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
 

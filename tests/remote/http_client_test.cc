@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <latch>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -84,14 +86,21 @@ TEST(HttpClientTest, TimesAreInOrder) {
     script.Send(MockEvent("a")).Wait(milliseconds(60)).Send(MockEvent("b")).Send(MockChunk(""));
     return script;
   });
-  const HttpResult result = Ask(server.url(), Post("/", BodyFormat::kSse));
-  const HttpTimes& times = result.times;
-  EXPECT_LE(*times.opened, *times.sent);
-  // Each after 60 ms at the server; what it then took to be read may differ.
-  EXPECT_GE(*times.first_byte - *times.sent, 0.06);
-  EXPECT_GE(*times.first_event - *times.first_byte, 0.02);
-  EXPECT_GE(*times.last_byte - *times.first_event, 0.02);
-  EXPECT_LE(*times.last_byte, times.ended);
+  double most_to_event = 0.0;
+  double most_to_end = 0.0;
+  // A client that a busy machine lets wait reads together what was sent 60 ms apart.
+  for (int i = 0; i < 20 && (most_to_event < 0.02 || most_to_end < 0.02); ++i) {
+    const HttpTimes times = Ask(server.url(), Post("/", BodyFormat::kSse)).times;
+    EXPECT_LE(*times.opened, *times.sent);
+    EXPECT_GE(*times.first_byte - *times.sent, 0.06);
+    EXPECT_LE(*times.first_byte, *times.first_event);
+    EXPECT_LE(*times.first_event, *times.last_byte);
+    EXPECT_LE(*times.last_byte, times.ended);
+    most_to_event = std::max(most_to_event, *times.first_event - *times.first_byte);
+    most_to_end = std::max(most_to_end, *times.last_byte - *times.first_event);
+  }
+  EXPECT_GE(most_to_event, 0.02);
+  EXPECT_GE(most_to_end, 0.02);
 }
 
 TEST(HttpClientTest, StreamOfJsonThatWasNotAskedForIsKeptWhole) {
@@ -187,13 +196,23 @@ TEST(HttpClientTest, StopFlagEndsEverythingAndKeepsWhatCame) {
   HttpClient client(ParseEndpoint(server.url()));
   std::atomic<bool> stop = false;
   Heard heard(3);
+  std::latch first_event(1);
+  HttpCallbacks callbacks = heard.Callbacks();
+  callbacks.on_event = [&, hear = callbacks.on_event](int request, const StreamEvent& event) {
+    first_event.count_down();
+    return hear(request, event);
+  };
   std::thread stopper([&] {
-    std::this_thread::sleep_for(milliseconds(150));
+    for (int i = 0; i < 600 && !first_event.try_wait(); ++i) {
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    std::this_thread::sleep_for(milliseconds(50));  // By then nothing more comes.
     stop = true;
   });
-  const std::vector<HttpResult> results =
-      client.RunTogether({Post("/quick"), Post("/", BodyFormat::kSse), After(Post("/late"), 1, 2)},
-                         {}, heard.Callbacks(), stop);
+  // The stream begins after the quick answer has come.
+  const std::vector<HttpResult> results = client.RunTogether(
+      {Post("/quick"), After(Post("/", BodyFormat::kSse), 0, 1), After(Post("/late"), 1, 2)}, {},
+      callbacks, stop);
   stopper.join();
   EXPECT_EQ(results[0].error, HttpError::kNone);
   EXPECT_EQ(results[1].error, HttpError::kInterrupted);
@@ -201,7 +220,7 @@ TEST(HttpClientTest, StopFlagEndsEverythingAndKeepsWhatCame) {
   EXPECT_THAT(heard.events[1], ElementsAre("a"));
   EXPECT_EQ(results[2].error, HttpError::kInterrupted);
   EXPECT_FALSE(results[2].times.sent.has_value());
-  EXPECT_LT(results[1].times.ended, 2.0);
+  EXPECT_LT(results[1].times.ended - *results[1].times.first_event, 5.0);
 }
 
 TEST(HttpClientTest, ExceptionOfACallbackIsPassedOnAndTheClientStaysGood) {
@@ -222,7 +241,7 @@ TEST(HttpClientTest, PollsGoOnUntilTheLastRequestHasEnded) {
       return MockScript().Send(MockReply(200, "running 1"));
     }
     if (request.target == "/slots") return MockScript().Send(MockReply(503, "loading"));
-    return Counting(20, milliseconds(10));
+    return Counting(60, milliseconds(10));
   });
   HttpClient client(ParseEndpoint(server.url()));
   const std::atomic<bool> stop = false;
@@ -238,12 +257,12 @@ TEST(HttpClientTest, PollsGoOnUntilTheLastRequestHasEnded) {
       client.RunTogether({Post("/", BodyFormat::kSse)},
                          {{Get("/metrics"), 0.02}, {Get("/slots"), 0.1}}, callbacks, stop);
   const double ended = results[0].times.ended;
-  EXPECT_GE(ended, 0.2);
+  EXPECT_GE(ended, 0.6);
   EXPECT_GE(num_polls[0], 5);
-  EXPECT_LE(num_polls[0], ended / 0.02 + 1);
+  EXPECT_LE(num_polls[0], ended / 0.02 + 2) << "one more at the first token";
   EXPECT_GE(num_polls[1], 1);
-  EXPECT_LE(num_polls[1], ended / 0.1 + 1);
-  EXPECT_EQ(heard.events[0].size(), 20u);
+  EXPECT_LE(num_polls[1], ended / 0.1 + 2);
+  EXPECT_EQ(heard.events[0].size(), 60u);
 }
 
 TEST(HttpClientTest, ProxyOfTheEnvironmentOnlyWhereAskedFor) {

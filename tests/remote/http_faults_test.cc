@@ -39,7 +39,8 @@ HttpResult AskStream(const MockScript& script, std::vector<std::string>* events,
 }
 
 TEST(HttpFaultsTest, ConnectionRefused) {
-  const int port = UnusedPort();
+  const RefusingPort refusing;
+  const int port = refusing.port();
   const HttpResult result =
       Ask("http://127.0.0.1:" + std::to_string(port), Post("/generate?key=s3cret"));
   EXPECT_EQ(result.error, HttpError::kRefused);
@@ -189,7 +190,8 @@ TEST(HttpFaultsTest, RetryAfterThatIsADateIsLeftToTheCaller) {
 TEST(HttpFaultsTest, RefusedOrDroppedWhileItIsHeld) {
   MockServer server(
       [](const MockRequest&) {
-        return MockScript().Wait(milliseconds(150)).Send(MockReply(200, "{}"));
+        // Long after the others have heard, on a busy machine too.
+        return MockScript().Wait(milliseconds(1000)).Send(MockReply(200, "{}"));
       },
       [](const MockRequest& request) {
         if (request.target == "/drop") return MockScript().Reset();

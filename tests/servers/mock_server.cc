@@ -328,25 +328,35 @@ void MockServer::Close(int fd, bool reset) {
   close(fd);
 }
 
-int ListenOnLoopback(int* port) {
+namespace {
+
+/// A socket bound to a port of 127.0.0.1 that the system chooses.
+int BindOnLoopback(int* port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t len = sizeof(address);
   auto* raw = reinterpret_cast<sockaddr*>(&address);
-  if (fd < 0 || bind(fd, raw, len) != 0 || listen(fd, 1024) != 0 ||
-      getsockname(fd, raw, &len) != 0) {
-    throw std::runtime_error("mock server: no socket to listen on");
+  if (fd < 0 || bind(fd, raw, len) != 0 || getsockname(fd, raw, &len) != 0) {
+    throw std::runtime_error("mock server: no socket");
   }
   *port = ntohs(address.sin_port);
   return fd;
 }
 
-int UnusedPort() {
-  int port = 0;
-  close(ListenOnLoopback(&port));
-  return port;
+}  // namespace
+
+int ListenOnLoopback(int* port) {
+  const int fd = BindOnLoopback(port);
+  if (listen(fd, 1024) != 0) throw std::runtime_error("mock server: no socket to listen on");
+  return fd;
+}
+
+RefusingPort::RefusingPort() : socket_(BindOnLoopback(&port_)) {}
+
+RefusingPort::~RefusingPort() {
+  close(socket_);
 }
 
 }  // namespace detcheck

@@ -125,7 +125,19 @@ class MockServer {
 /// connected and written to by the kernel alone.
 int ListenOnLoopback(int* port);
 
-/// A port of 127.0.0.1 on which nobody listens.
-int UnusedPort();
+/// A port of 127.0.0.1 on which nobody listens, nor can while this is there.
+class RefusingPort {
+ public:
+  RefusingPort();
+  ~RefusingPort();
+  RefusingPort(const RefusingPort&) = delete;
+  RefusingPort& operator=(const RefusingPort&) = delete;
+
+  int port() const { return port_; }
+
+ private:
+  int port_ = 0;
+  int socket_ = -1;
+};
 
 }  // namespace detcheck

@@ -83,11 +83,11 @@ TEST(CommandCheck, TheDeadlineKillsWithAllThatWasStarted) {
   const TempFolder folder;
   const std::string late = folder.File("late");
   const auto began = std::chrono::steady_clock::now();
-  const TextFinding finding = RunOn("sh -c '(sleep 1; touch " + late + ") & sleep 30'", "", 0.2);
+  const TextFinding finding = RunOn("sh -c '(sleep 3; touch " + late + ") & sleep 30'", "", 0.2);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   EXPECT_EQ(finding, (TextFinding{Validity::kUnknown, "the command did not end in 0.2 s"}));
   EXPECT_LT(took.count(), 10.0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));
   EXPECT_NE(access(late.c_str(), F_OK), 0);
 }
 
