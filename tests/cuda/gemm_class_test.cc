@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "engine/embedded/cuda/gemm_class_cache.h"
 
@@ -142,6 +143,24 @@ TEST_F(GemmClassCacheTest, DamagedFilesAreIgnored) {
   }
   StoreGemmClass(Key(), SomeClass(100));
   EXPECT_EQ(Read(path), good);
+}
+
+// As processes that share the folder and, in containers, the process ID.
+TEST_F(GemmClassCacheTest, WritersAtOnceLeaveAWholeFile) {
+  const GemmClass stored = SomeClass(100);
+  {
+    std::vector<std::jthread> writers;
+    for (int i = 0; i < 4; ++i) {
+      writers.emplace_back([&] {
+        for (int k = 0; k < 50; ++k) {
+          StoreGemmClass(Key(), stored);
+          const std::optional<GemmClass> loaded = LoadGemmClass(Key());
+          EXPECT_TRUE(!loaded || SameAlgo(loaded->reference, stored.reference));
+        }
+      });
+    }
+  }
+  EXPECT_TRUE(LoadGemmClass(Key()));
 }
 
 TEST_F(GemmClassCacheTest, ClassOfOtherBucketsIsIgnored) {

@@ -17,7 +17,8 @@ class CudaLoading(BinaryCase):
         self.libraries = self.folder / "libraries"
         self.libraries.mkdir()
         shutil.copy(DRIVER, self.libraries / "libcuda.so.1")
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.libraries)}
+        path = ":".join(filter(None, [str(self.libraries), os.environ.get("LD_LIBRARY_PATH")]))
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": path}
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
 
     def run_single(self, engine, *options):
