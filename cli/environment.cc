@@ -51,6 +51,7 @@ constexpr auto kAllowed = std::to_array<AllowedVariable>({
 });
 
 constexpr std::string_view kNotShown = "(set; not a value that is shown)";
+constexpr std::string_view kEmpty = "(empty)";  // Not the same as not set: it hides all GPUs.
 
 bool IsNumbers(std::string_view value) {
   return value.size() <= kMostNumberCharacters &&
@@ -89,6 +90,7 @@ std::string FileNames(std::string_view value) {
 }
 
 std::string Shown(const AllowedVariable& variable, const std::string& value) {
+  if (value.empty()) return std::string(kEmpty);
   switch (variable.form) {
     case kNumbers:
       return IsNumbers(value) ? value : std::string(kNotShown);
@@ -111,7 +113,7 @@ Manifest EnvironmentFields() {
   std::string not_set;
   for (const AllowedVariable& variable : kAllowed) {
     const char* value = std::getenv(std::string(variable.name).c_str());
-    if (value != nullptr && *value != '\0') {
+    if (value != nullptr) {
       fields.push_back(
           {"env." + std::string(variable.name), Shown(variable, value), FieldSource::kObserved});
     } else {

@@ -60,6 +60,14 @@ TEST(Environment, HidesWhatLooksLikeNoValue) {
   EXPECT_EQ(Shown("MALLOC_PERTURB_", std::string(65, '1').c_str()), kNotShown);
 }
 
+// Set to nothing, it hides all GPUs.
+TEST(Environment, AnEmptyValueIsNotNone) {
+  const Variable variable("CUDA_VISIBLE_DEVICES", "");
+  EXPECT_EQ(FieldValue(EnvironmentFields(), "env.CUDA_VISIBLE_DEVICES"), "(empty)");
+  EXPECT_THAT(FieldValue(EnvironmentFields(), "env.not_set"),
+              testing::Not(HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
 TEST(Environment, NamesWhatIsNotSet) {
   unsetenv("NCCL_ALGO");
   EXPECT_THAT(FieldValue(EnvironmentFields(), "env.not_set"), HasSubstr("NCCL_ALGO"));
