@@ -3,6 +3,7 @@
 #include <httplib.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -118,11 +119,12 @@ class HttpServer::Impl : public httplib::Server {
 
   void ReadAndHandle(const httplib::Request& request, const httplib::ContentReader& read,
                      httplib::Response* response) {
-    if (request.is_multipart_form_data()) {  // Which the library would take apart.
-      response->status = 415;
-      CloseAfter(response);
-      return;
-    }
+    // Which the library would take apart.
+    if (request.is_multipart_form_data()) return Refuse(415, response);
+    // Without a length there is none; the library would read until the client closes.
+    if (!HasBody(request)) return Handle(request, "", response);
+    // Which the library would read to its end first.
+    if (BodyLen(request) > options_.most_body_bytes) return Refuse(413, response);
     std::string body;
     bool too_large = false;
     // Bodies in chunks have no length that the library could look at.
@@ -135,14 +137,21 @@ class HttpServer::Impl : public httplib::Server {
       Handle(request, std::move(body), response);
       return;
     }
-    if (too_large) response->status = 413;
-    if (response->status < 400) response->status = 400;
+    Refuse(too_large ? 413 : std::max(response->status, 400), response);
+  }
+
+  static void Refuse(int status, httplib::Response* response) {
+    response->status = status;
     CloseAfter(response);
   }
 
+  /// As the client tells it; 0 where it does not.
+  static uint64_t BodyLen(const httplib::Request& request) {
+    return request.get_header_value<uint64_t>("Content-Length");
+  }
+
   static bool HasBody(const httplib::Request& request) {
-    return request.has_header("Transfer-Encoding") ||
-           request.get_header_value<uint64_t>("Content-Length") > 0;
+    return request.has_header("Transfer-Encoding") || BodyLen(request) > 0;
   }
 
   /// For a request of which not all was read: what follows is not the next one.

@@ -96,6 +96,28 @@ TEST(HttpServerTest, TheBodyOfAGetIsNotTakenForTheNextRequest) {
   }
 }
 
+TEST(HttpServerTest, APostWithoutALengthHasNoBody) {
+  HttpServer server({}, Answer);  // As curl -X POST sends it.
+  const RawClient client(server.port());
+  client.Send("POST /p HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.Receive("POST/p!"), StartsWith("HTTP/1.1 200"));
+  client.Send("GET /g HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.Receive("GET/g!"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServerTest, ALengthBeyondTheMostIsRefusedBeforeTheBodyIsRead) {
+  HttpServer server({.most_body_bytes = 9}, Answer);
+  for (const char* length : {"10", "-5", "99999999999999999999999"}) {
+    const RawClient client(server.port());
+    client.Send(std::string("POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: ") + length +
+                "\r\n\r\n");
+    EXPECT_THAT(client.Receive(), StartsWith("HTTP/1.1 413")) << length;
+  }
+  const RawClient client(server.port());
+  client.Send(Post("application/json", "123456789"));
+  EXPECT_THAT(client.Receive("POST/p123456789!"), StartsWith("HTTP/1.1 200"));
+}
+
 TEST(HttpServerTest, FormsAreRefused) {
   HttpServer server({}, Answer);
   const RawClient client(server.port());
