@@ -18,7 +18,7 @@ namespace {
 /// What is needed to answer.
 struct Call {
   const ServedModel& model;
-  const HttpRequest& http;
+  const ServedRequest& http;
   const HttpPeer& peer;
 };
 
@@ -87,7 +87,7 @@ HttpReply ErrorReply(int status, const std::string& message) {
   return reply;
 }
 
-HttpReply AnswerRequest(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer) {
+HttpReply AnswerRequest(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer) {
   try {
     return Dispatch({model, http, peer});
   } catch (const ApiError& error) {

@@ -7,7 +7,7 @@ namespace detcheck {
 
 /// Answers a request to any end point; errors are answers, too: {"error": {"message", "type",
 /// "code"}}. A stream in the reply must end while `peer` lives.
-HttpReply AnswerRequest(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer);
+HttpReply AnswerRequest(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer);
 
 /// The error as an answer.
 HttpReply ErrorReply(int status, const std::string& message);

@@ -14,7 +14,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json FinishReasonJson(const Answer& answer) {
+json FinishReasonJson(const PromptAnswer& answer) {
   if (!answer.ended) return nullptr;
   switch (answer.completion.finish_reason) {
     case FinishReason::kLength:
@@ -42,7 +42,7 @@ class CompletionsJson {
 
   const CompletionsRequest& request() const { return request_; }
 
-  json Whole(const std::vector<Answer>& answers) {
+  json Whole(const std::vector<PromptAnswer>& answers) {
     json choices = json::array();
     for (size_t i = 0; i < answers.size(); ++i) {
       json choice = NewPart(i, answers[i]);
@@ -55,7 +55,7 @@ class CompletionsJson {
     return reply;
   }
 
-  json Event(int i, const Answer& answer) {
+  json Event(int i, const PromptAnswer& answer) {
     json event = head_;
     event["choices"] = json::array({NewPart(i, answer)});
     return event;
@@ -78,7 +78,7 @@ class CompletionsJson {
   };
 
   /// The choice with what `answer` has beyond what has been told.
-  json NewPart(size_t i, const Answer& answer) {
+  json NewPart(size_t i, const PromptAnswer& answer) {
     Told& told = told_[i];
     const Completion& completion = answer.completion;
     const std::string text =
@@ -133,7 +133,7 @@ class CompletionsJson {
 
   /// One object for each token but the first, which has null: its own and the best candidates'
   /// logprobs by token ID. The rank of a token that is none of the best is not known.
-  json PromptLogprobs(size_t i, const Answer& answer) const {
+  json PromptLogprobs(size_t i, const PromptAnswer& answer) const {
     const std::vector<TokenId>& ids = request_.prompts[i].request.prompt_ids;
     json list = json::array({nullptr});
     for (size_t k = 0; k < answer.prompt_logprobs.size(); ++k) {
@@ -180,7 +180,7 @@ json ErrorJson(const std::string& message) {
 
 }  // namespace
 
-HttpReply Completions(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer) {
+HttpReply Completions(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer) {
   const auto out =
       std::make_shared<CompletionsJson>(model, ReadCompletionsRequest(model, http.body));
   if (!out->request().stream) {
@@ -188,7 +188,7 @@ HttpReply Completions(const ServedModel& model, const HttpRequest& http, const H
     reply.body = out->Whole(RunToEnd(model, out->request().prompts, peer)).dump();
     return reply;
   }
-  const auto event = [out](int i, const Answer& answer) {
+  const auto event = [out](int i, const PromptAnswer& answer) {
     const Completion& completion = answer.completion;
     if (completion.finish_reason == FinishReason::kError) return ErrorJson(completion.error).dump();
     return out->Event(i, answer).dump();

@@ -33,7 +33,7 @@ class LogprobLists {
  public:
   LogprobLists(const ServedModel& model, const GenerateItem& item) : model_(model), item_(item) {}
 
-  void AddTo(const Answer& answer, json* meta) const {
+  void AddTo(const PromptAnswer& answer, json* meta) const {
     json input = json::array();
     json input_top = json::array();
     const std::vector<TokenId>& prompt = item_.engine.request.prompt_ids;
@@ -80,7 +80,7 @@ class LogprobLists {
   const GenerateItem& item_;
 };
 
-json AnswerJson(const ServedModel& model, const GenerateItem& item, const Answer& answer,
+json AnswerJson(const ServedModel& model, const GenerateItem& item, const PromptAnswer& answer,
                 Clock::time_point begin) {
   const Completion& completion = answer.completion;
   json reply;
@@ -108,7 +108,7 @@ json AnswerJson(const ServedModel& model, const GenerateItem& item, const Answer
 
 HttpReply Whole(const ServedModel& model, const GenerateRequest& request, const HttpPeer& peer) {
   const Clock::time_point begin = Clock::now();
-  const std::vector<Answer> answers = RunToEnd(model, request.EngineRequests(), peer);
+  const std::vector<PromptAnswer> answers = RunToEnd(model, request.EngineRequests(), peer);
   json list = json::array();
   for (size_t i = 0; i < answers.size(); ++i) {
     list.push_back(AnswerJson(model, request.items[i], answers[i], begin));
@@ -122,7 +122,7 @@ HttpReply Stream(const ServedModel& model, GenerateRequest request, const HttpPe
   const auto shared = std::make_shared<const GenerateRequest>(std::move(request));
   const Clock::time_point begin = Clock::now();
   return StreamGroup(model.loop, shared->EngineRequests(), peer,
-                     [&model, shared, begin](int i, const Answer& answer) {
+                     [&model, shared, begin](int i, const PromptAnswer& answer) {
                        if (answer.completion.finish_reason == FinishReason::kError) {
                          return json{{"error", {{"message", answer.completion.error}}}}.dump();
                        }
@@ -134,7 +134,7 @@ HttpReply Stream(const ServedModel& model, GenerateRequest request, const HttpPe
 
 }  // namespace
 
-HttpReply Generate(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer) {
+HttpReply Generate(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer) {
   GenerateRequest request = ReadGenerateRequest(model, http.body);
   return request.stream ? Stream(model, std::move(request), peer) : Whole(model, request, peer);
 }

@@ -18,7 +18,7 @@ class GroupStream {
     for (int i = 0; i < group_->size(); ++i) {
       Told& told = told_[i];
       if (told.ended) continue;
-      const Answer answer = group_->Read(i);
+      const PromptAnswer answer = group_->Read(i);
       const size_t num_tokens = answer.completion.token_ids.size();
       if (num_tokens == told.num_tokens && !answer.ended) continue;
       told = {num_tokens, answer.ended};

@@ -11,7 +11,7 @@
 namespace detcheck {
 
 /// The data of an event that tells of prompt `i`; empty: none is sent.
-using EventText = std::function<std::string(int i, const Answer& answer)>;
+using EventText = std::function<std::string(int i, const PromptAnswer& answer)>;
 
 /// Submits requests and answers with server-sent events: one whenever a prompt has more tokens or
 /// has ended, then what `last` gives (where it is there), then "data: [DONE]". Requests are

@@ -161,7 +161,7 @@ class HttpServer::Impl : public httplib::Server {
   }
 
   void Handle(const httplib::Request& request, std::string body, httplib::Response* response) {
-    HttpRequest http{
+    ServedRequest http{
         .method = request.method, .path = request.path, .query = {}, .body = std::move(body)};
     for (const auto& [name, value] : request.params) http.query.emplace(name, value);
     HttpReply reply = handler_(http, *current_connection);

@@ -10,7 +10,7 @@
 namespace detcheck {
 
 /// Answers one request; a stream in its reply is written before the next request of the connection.
-using HttpHandler = std::function<HttpReply(const HttpRequest& request, const HttpPeer& peer)>;
+using HttpHandler = std::function<HttpReply(const ServedRequest& request, const HttpPeer& peer)>;
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";

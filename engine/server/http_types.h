@@ -8,7 +8,8 @@
 
 namespace detcheck {
 
-struct HttpRequest {
+/// A request that came in (HttpRequest, of engine/remote, is one that goes out).
+struct ServedRequest {
   std::string method;  ///< "GET", "POST", ...
   std::string path;    ///< Without the query.
   std::map<std::string, std::string> query;

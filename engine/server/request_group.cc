@@ -20,7 +20,7 @@ void RequestGroup::SetRunning(int i, int num_running) {
 void RequestGroup::AddToken(int i, const Completion& so_far) {
   {
     const std::lock_guard lock(mutex_);
-    Answer& answer = answers_[i];
+    PromptAnswer& answer = answers_[i];
     answer.completion.token_ids.push_back(so_far.token_ids.back());
     if (!so_far.logprobs.empty()) answer.completion.logprobs.push_back(so_far.logprobs.back());
     ++num_news_;
@@ -61,7 +61,7 @@ bool RequestGroup::ended() const {
   return num_ended_ == size();
 }
 
-Answer RequestGroup::Read(int i) const {
+PromptAnswer RequestGroup::Read(int i) const {
   const std::lock_guard lock(mutex_);
   return answers_[i];
 }

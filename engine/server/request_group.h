@@ -19,7 +19,7 @@ struct EngineRequest {
 };
 
 /// What has been answered to one prompt so far.
-struct Answer {
+struct PromptAnswer {
   /// While it grows: token IDs and logprobs. Once it has ended: all of it.
   Completion completion;
   bool ended = false;
@@ -52,7 +52,7 @@ class RequestGroup {
   bool WaitForNews(uint64_t* seen, std::chrono::milliseconds timeout);
   bool ended() const;
   /// The answer to prompt `i` so far.
-  Answer Read(int i) const;
+  PromptAnswer Read(int i) const;
 
  private:
   const std::vector<EngineRequest> requests_;
@@ -60,7 +60,7 @@ class RequestGroup {
   std::condition_variable news_;
   uint64_t num_news_ = 0;
   int num_ended_ = 0;
-  std::vector<Answer> answers_;
+  std::vector<PromptAnswer> answers_;
 };
 
 }  // namespace detcheck

@@ -43,7 +43,7 @@ void Serve(Backend* backend, const ServeOptions& options, const std::atomic<bool
   model.started_s =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   HttpServer server({.host = options.host, .port = options.port},
-                    [&model](const HttpRequest& http, const HttpPeer& peer) {
+                    [&model](const ServedRequest& http, const HttpPeer& peer) {
                       return AnswerRequest(model, http, peer);
                     });
   listening(UrlOf(options.host, server.port()));

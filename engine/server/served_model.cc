@@ -74,15 +74,15 @@ bool GroupFollower::Wait() {
   }
 }
 
-std::vector<Answer> RunToEnd(const ServedModel& model, std::vector<EngineRequest> requests,
-                             const HttpPeer& peer) {
+std::vector<PromptAnswer> RunToEnd(const ServedModel& model, std::vector<EngineRequest> requests,
+                                   const HttpPeer& peer) {
   const auto group = std::make_shared<RequestGroup>(std::move(requests));
   model.loop->Submit(group);
   GroupFollower follower(model.loop, group, peer);
   while (!group->ended()) {
     if (!follower.Wait()) throw ApiError(499, "the client closed the connection");
   }
-  std::vector<Answer> answers;
+  std::vector<PromptAnswer> answers;
   for (int i = 0; i < group->size(); ++i) {
     answers.push_back(group->Read(i));
     const Completion& completion = answers.back().completion;

@@ -50,8 +50,8 @@ struct ServedModel {
 
 /// Runs requests to their end while the client is there to have them; throws ApiError: 500 for
 /// what failed, 499 where the client went.
-std::vector<Answer> RunToEnd(const ServedModel& model, std::vector<EngineRequest> requests,
-                             const HttpPeer& peer);
+std::vector<PromptAnswer> RunToEnd(const ServedModel& model, std::vector<EngineRequest> requests,
+                                   const HttpPeer& peer);
 
 /// Follows a group's news, cancelling it when the client goes.
 class GroupFollower {

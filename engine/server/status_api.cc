@@ -44,7 +44,7 @@ json LoadJson(const LoopCounters& now, int kv_pool_tokens) {
           {"max_total_num_tokens", kv_pool_tokens}};
 }
 
-double FlushTimeout(const HttpRequest& http) {
+double FlushTimeout(const ServedRequest& http) {
   const auto found = http.query.find("timeout");
   if (found == http.query.end()) return 0.0;
   char* end = nullptr;
@@ -132,7 +132,7 @@ HttpReply Version(const ServedModel& model) {
   return JsonReply({{"version", model.version}});
 }
 
-HttpReply FlushCache(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer) {
+HttpReply FlushCache(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer) {
   const std::chrono::duration<double> timeout(FlushTimeout(http));
   const FlushResult result =
       model.loop->Flush(std::chrono::duration_cast<std::chrono::milliseconds>(timeout),

@@ -16,6 +16,6 @@ HttpReply Health(const ServedModel& model);
 HttpReply Version(const ServedModel& model);  ///< GET /version, vLLM's.
 /// GET or POST /flush_cache?timeout=SECONDS: 200, or 400 where requests still run after the timeout
 /// (0 where none is given). A client that goes while it waits flushes nothing. Throws ApiError.
-HttpReply FlushCache(const ServedModel& model, const HttpRequest& http, const HttpPeer& peer);
+HttpReply FlushCache(const ServedModel& model, const ServedRequest& http, const HttpPeer& peer);
 
 }  // namespace detcheck

@@ -20,7 +20,7 @@ void RequireTokenizer(const ServedModel& model) {
 
 }  // namespace
 
-HttpReply Tokenize(const ServedModel& model, const HttpRequest& http) {
+HttpReply Tokenize(const ServedModel& model, const ServedRequest& http) {
   RequireTokenizer(model);
   const JsonBody body(http.body);
   const JsonFields fields = body.fields();
@@ -39,7 +39,7 @@ HttpReply Tokenize(const ServedModel& model, const HttpRequest& http) {
   return reply;
 }
 
-HttpReply Detokenize(const ServedModel& model, const HttpRequest& http) {
+HttpReply Detokenize(const ServedModel& model, const ServedRequest& http) {
   RequireTokenizer(model);
   const JsonBody body(http.body);
   const JsonFields fields = body.fields();

@@ -9,10 +9,10 @@ namespace detcheck {
 // none.
 
 /// POST /tokenize: {prompt, add_special_tokens} to {count, max_model_len, tokens}.
-HttpReply Tokenize(const ServedModel& model, const HttpRequest& http);
+HttpReply Tokenize(const ServedModel& model, const ServedRequest& http);
 
 /// POST /detokenize: {tokens, skip_special_tokens} to {prompt, text}, which are the same: vLLM and
 /// SGLang call it differently. Special tokens are kept unless told otherwise.
-HttpReply Detokenize(const ServedModel& model, const HttpRequest& http);
+HttpReply Detokenize(const ServedModel& model, const ServedRequest& http);
 
 }  // namespace detcheck

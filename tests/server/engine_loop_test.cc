@@ -70,7 +70,7 @@ TEST(EngineLoopTest, AnswersAreThoseOfABatchRunDirectly) {
   const auto group = Submit(&loop, wanted);
   WaitUntilEnded(group.get());
   for (int i = 0; i < 3; ++i) {
-    const Answer answer = group->Read(i);
+    const PromptAnswer answer = group->Read(i);
     EXPECT_EQ(answer.completion.token_ids, direct.completions[i].token_ids);
     EXPECT_EQ(answer.completion.logprobs, direct.completions[i].logprobs);
     EXPECT_EQ(answer.completion.witness.formed_size, 3);

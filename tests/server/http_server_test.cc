@@ -59,7 +59,7 @@ class RawClient {
   int socket_;
 };
 
-HttpReply Answer(const HttpRequest& request, const HttpPeer& /*peer*/) {
+HttpReply Answer(const ServedRequest& request, const HttpPeer& /*peer*/) {
   HttpReply reply;
   reply.body = request.method + request.path + request.body + "!";
   if (request.path == "/throws") {
