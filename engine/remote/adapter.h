@@ -30,13 +30,17 @@ struct Answer {
   std::optional<int> prompt_tokens;    ///< As the server counted them.
   std::optional<int> cached_tokens;
   std::optional<int> preemptions;
+  /// Tokens of the whole answer, as the server counted them at its end.
+  std::optional<int> counted_tokens;
   std::optional<int> running;  ///< Requests in the running batch, as the last event said.
   std::string fingerprint;     ///< What the server calls its weights or configuration.
 };
 
 /// One look at a server's counters. Absent: the server does not tell.
 struct LoadSample {
-  std::optional<int> running;       ///< Most requests in the running batch of one scheduler.
+  std::optional<int> running;  ///< Most requests in the running batch of one scheduler.
+  /// `running` counts requests, too, that may still wait for their first engine step.
+  bool counts_starting = false;
   std::optional<int> total;         ///< Requests running or waiting, on all schedulers.
   std::optional<double> generated;  ///< Tokens generated since the server's start.
   std::optional<double> preempted;  ///< Preemptions since then.
@@ -45,6 +49,8 @@ struct LoadSample {
   /// Engine steps since then that gave a token to some request, at most one to each; counted with
   /// `generated`.
   std::optional<double> token_steps;
+  std::optional<double> cache_queries;  ///< Prompt tokens looked up in the prefix cache since then.
+  std::optional<double> cache_hits;     ///< Of those, found there.
 };
 
 /// What a server says of itself.

@@ -61,6 +61,9 @@ void ReadUsage(const JsonNode& event, Answer* answer) {
           ClaimedInt(usage->FindPath({"prompt_tokens_details", "cached_tokens"}), 0)) {
     answer->cached_tokens = cached;
   }
+  if (const auto counted = ClaimedInt(usage->Find("completion_tokens"), 0)) {
+    answer->counted_tokens = counted;
+  }
 }
 
 void ReadCompletionFinish(const JsonNode& choice, Answer* answer) {

@@ -32,7 +32,7 @@ ListedModel RequireModel(ServerCalls* server, const std::string& served_model,
 /// empty where they do not.
 LoadSample ReadQueues(const Metrics& metrics, const std::string& prefix);
 
-/// Prompt and cached tokens as `usage` has them; null and missing ones are passed over.
+/// Prompt, cached and answered tokens as `usage` has them; null and missing ones are passed over.
 void ReadUsage(const JsonNode& event, Answer* answer);
 
 /// A finish reason in OpenAI's words; any but "length" and "stop" makes the answer useless.

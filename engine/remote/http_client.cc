@@ -67,8 +67,8 @@ class TogetherRun {
   std::vector<HttpResult> Run(const std::atomic<bool>& stop) {
     while (num_ended_ < exchanges_.size() && !stop) {
       OpenMore();
+      if (released_) StartPolls();
       if (!released_ && num_open_ == exchanges_.size()) ReleaseTogether();
-      StartPolls();
       transfers_->Drive(std::clamp(next_look_ - clock_.Now(), 0.0, kStopInterval_s));
       ProcessTouched();
       LookAtDeadlines();
@@ -86,6 +86,7 @@ class TogetherRun {
     const HttpPoll* poll;
     std::unique_ptr<Exchange> exchange;  ///< Null between two requests.
     double next_at;
+    bool again_at_once = false;  ///< After the request that is under way.
   };
   using State = Exchange::State;
 
@@ -125,6 +126,7 @@ class TogetherRun {
     }
     // What was to come first may have failed before.
     for (const auto& exchange : exchanges_) ReleaseFollowers(*exchange);
+    next_look_ = 0.0;  // Polls begin as soon as the last bytes are written.
   }
 
   void ReleaseOne(Exchange* exchange) {
@@ -161,6 +163,20 @@ class TogetherRun {
     }
   }
 
+  /// Whether all that were released and have not ended have a token.
+  bool AllHaveBegun() const {
+    return std::all_of(exchanges_.begin(), exchanges_.end(), [](const auto& exchange) {
+      return exchange->state() != State::kReleased || exchange->tokens() > 0;
+    });
+  }
+
+  void PollNow() {
+    for (Poll& poll : polls_) {
+      poll.next_at = 0.0;
+      poll.again_at_once = poll.exchange != nullptr;
+    }
+  }
+
   void ProcessTouched() {
     while (!touched_.empty()) {
       std::vector<Exchange*> touched;
@@ -177,6 +193,7 @@ class TogetherRun {
 
   void ProcessRequest(Exchange* exchange) {
     const size_t index = exchange->index();
+    const bool had_begun = exchange->tokens() > 0;
     const bool cancel = exchange->Process([this, index](const StreamEvent& event) {
       return callbacks_.on_event ? callbacks_.on_event(static_cast<int>(index), event) : Progress();
     });
@@ -189,6 +206,7 @@ class TogetherRun {
     }
     if (exchange->state() == State::kEnded) ++num_ended_;
     if (released_) ReleaseFollowers(*exchange);
+    if (!had_begun && exchange->tokens() > 0 && AllHaveBegun()) PollNow();
     next_look_ = std::min(next_look_, exchange->NextDeadline());
   }
 
@@ -198,8 +216,10 @@ class TogetherRun {
     if (exchange->state() != State::kEnded) return;
     const size_t index = exchange->index() - exchanges_.size();
     const HttpResult result = exchange->TakeResult();
-    polls_[index].exchange.reset();
-    polls_[index].next_at = clock_.Now() + polls_[index].poll->interval_s;
+    Poll& poll = polls_[index];
+    poll.exchange.reset();
+    poll.next_at = clock_.Now() + (poll.again_at_once ? 0.0 : poll.poll->interval_s);
+    poll.again_at_once = false;
     if (callbacks_.on_poll) callbacks_.on_poll(static_cast<int>(index), result);
   }
 

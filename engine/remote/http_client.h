@@ -18,7 +18,9 @@ struct Progress {
   bool close = false;  ///< Close the connection now: this request ends in HttpError::kClosed.
 };
 
-/// A request that is repeated while others run, to look at the server's counters.
+/// A request that is repeated while others run, to look at the server's counters: from the release
+/// on, in intervals, and whenever the last of those that were released and have not ended has made
+/// its first token of progress.
 struct HttpPoll {
   HttpRequest request;       ///< Its release is ignored.
   double interval_s = 0.02;  ///< From one answer to the next request.

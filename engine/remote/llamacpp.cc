@@ -76,6 +76,22 @@ std::optional<TokenLogprob> ReadLogprob(const JsonNode& node, TokenId token, int
   return logprob;
 }
 
+/// Slots that decode are the running batch; those that have no token yet may wait until there is
+/// room for their prompt. Where it is not told which these are, all count.
+void ReadSlots(const JsonNode& slots, LoadSample* sample) {
+  sample->running = sample->total = 0;
+  for (const JsonNode& slot : slots.items()) {
+    const JsonNode* busy = slot.Find("is_processing");
+    if (busy == nullptr || !busy->Bool().value_or(false)) continue;
+    ++*sample->total;
+    const JsonNode* next = slot.Find("next_token");  // An array of one in newer builds.
+    if (next != nullptr && next->IsArray() && !next->items().empty()) next = &next->items().front();
+    const JsonNode* decoded = next == nullptr ? nullptr : next->Find("n_decoded");
+    if (decoded == nullptr) sample->counts_starting = true;
+    if (decoded == nullptr || decoded->Int64().value_or(0) > 0) ++*sample->running;
+  }
+}
+
 /// What the server ran with, where that is not what it was asked for; empty: it is.
 std::string OtherSettings(const JsonNode& settings, const Request& request) {
   const auto differs = [&settings](const char* name, double asked) {
@@ -157,18 +173,14 @@ class LlamacppAdapter : public Adapter {
     LoadSample sample;
     const ParsedJson slots = ParseJson(body);
     if (slots.ok() && slots.root.IsArray()) {
-      sample.running = 0;
-      for (const JsonNode& slot : slots.root.items()) {
-        const JsonNode* busy = slot.Find("is_processing");
-        if (busy != nullptr && busy->Bool().value_or(false)) ++*sample.running;
-      }
-      sample.total = sample.running;
+      ReadSlots(slots.root, &sample);
       return sample;
     }
     const Metrics metrics(body);
     const auto running = metrics.Sum("llamacpp:requests_processing");
     if (!running) return sample;
     sample.running = static_cast<int>(*running);
+    sample.counts_starting = true;
     sample.total =
         static_cast<int>(*running + metrics.Sum("llamacpp:requests_deferred").value_or(0.0));
     return sample;
@@ -200,6 +212,8 @@ class LlamacppAdapter : public Adapter {
     answer->prompt_tokens = ClaimedInt(event.Find("tokens_evaluated"), 0);
     // tokens_cached counts what the slot holds after the answer; this is what was read.
     answer->cached_tokens = ClaimedInt(event.FindPath({"timings", "cache_n"}), 0);
+    // Streams leave out the tokens that end inside a character.
+    answer->counted_tokens = ClaimedInt(event.Find("tokens_predicted"), 0);
     const JsonNode* truncated = event.Find("truncated");
     if (truncated != nullptr && truncated->Bool().value_or(false)) {
       return Fail(answer, "the server cut the prompt to fit its context");

@@ -18,7 +18,6 @@ constexpr double kFlushPause_s = 0.2;
 /// Servers notice after seconds that a client has gone.
 constexpr double kIdleDeadline_s = 10.0;
 constexpr double kIdlePause_s = 0.02;
-constexpr double kPollInterval_s = 0.01;
 constexpr double kLongestPause_s = 30.0;  // of Retry-After
 constexpr double kLongestIdle_s = 120.0;
 constexpr int kTooMany = 429;
@@ -77,6 +76,19 @@ void RequireCount(size_t num_ids, Completion* completion) {
                                   *completion->prompt_tokens);
 }
 
+/// Of an answer that came to its end by itself, in IDs.
+void RequireAllTokens(const Answer& answer, Completion* completion) {
+  const bool ended = completion->finish_reason == FinishReason::kLength ||
+                     completion->finish_reason == FinishReason::kStop;
+  if (!ended || answer.num_tokens || !answer.counted_tokens ||
+      *answer.counted_tokens == TokensOf(answer)) {
+    return;
+  }
+  completion->finish_reason = FinishReason::kError;
+  completion->error = fmt::format("{} tokens came, the server counted {}", TokensOf(answer),
+                                  *answer.counted_tokens);
+}
+
 }  // namespace
 
 BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
@@ -89,7 +101,7 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
   std::vector<TimedLoad> loads;
   const std::vector<Outcome> outcomes = Exchange(items, stop, on_token, &loads);
   RequireAnswers(outcomes, stop);
-  const LoadSample after = WaitUntilIdle(stop);
+  const LoadSample after = WaitUntilIdleAfter(stop);
 
   BatchResult result;
   std::vector<RequestSpan> spans;
@@ -99,14 +111,16 @@ BatchResult RemoteBackend::Complete(const std::vector<BatchItem>& items,
     result.completions.push_back(ToCompletion(items[i], outcome));
     Completion& completion = result.completions.back();
     if (texts_) RequireCount(items[i].request.prompt_ids.size(), &completion);
+    RequireAllTokens(outcome.answer, &completion);
     exact = exact && (completion.finish_reason == FinishReason::kLength ||
                       completion.finish_reason == FinishReason::kStop);
-    NoteFingerprint(outcome.answer.fingerprint);
+    fingerprints_.Note(outcome.answer.fingerprint);
     spans.push_back({outcome.http.times.sent, outcome.first_token_s, outcome.last_token_s,
                      outcome.http.times.ended, NumTokens(completion), completion.prompt_tokens,
                      outcome.answer.cached_tokens});
     loads.insert(loads.end(), outcome.loads.begin(), outcome.loads.end());
   }
+  FillInCachedTokens(before, after, &spans);
   const std::vector<Witness> witnesses =
       WitnessRequests(spans, loads, TokenStepsBetween(spans, before, after));
   const std::optional<int> preemptions = PreemptionsBetween(before, after);
@@ -155,7 +169,7 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
     HttpRequest look;
     look.method = "GET";
     look.path = path;
-    polls.push_back({std::move(look), kPollInterval_s});
+    polls.push_back({std::move(look), look_pace_.pause_s()});
   }
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int item, const StreamEvent& event) {
@@ -165,6 +179,7 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
   };
   callbacks.on_poll = [&](int, const HttpResult& reply) {
     if (reply.Failed() || !reply.times.sent || !reply.times.first_byte) return;
+    look_pace_.Note(reply.times.ended - *reply.times.sent);
     loads->push_back({*reply.times.sent, *reply.times.first_byte, adapter_->ReadLoad(reply.body)});
   };
   std::vector<HttpResult> results = client_.RunTogether(requests, polls, callbacks, stop);
@@ -258,25 +273,46 @@ Completion RemoteBackend::AskAlone(const Request& request) {
   const BatchItem item{request, {}, {}};
   const std::string why = WhyNotRun(item);
   if (!why.empty()) throw Error(ErrorCode::kUnsupported, "pre-flight: " + why);
+  const LoadSample before = Look().value_or(LoadSample());
   const std::vector<Outcome> outcomes = Exchange({item}, never_stop_, nullptr, &ignored);
   RequireAnswers(outcomes, never_stop_);
-  NoteFingerprint(outcomes[0].answer.fingerprint);
+  fingerprints_.Note(outcomes[0].answer.fingerprint);
   Completion completion = ToCompletion(item, outcomes[0]);
-  completion.witness.cached_tokens = outcomes[0].answer.cached_tokens;
+  std::vector<RequestSpan> span(1);
+  span[0].prompt_tokens = completion.prompt_tokens;
+  span[0].cached_tokens = outcomes[0].answer.cached_tokens;
+  FillInCachedTokens(before, Look().value_or(LoadSample()), &span);
+  completion.witness.cached_tokens = span[0].cached_tokens;
   return completion;
 }
 
-LoadSample RemoteBackend::WaitUntilIdle(const std::atomic<bool>& stop) {
+std::optional<LoadSample> RemoteBackend::Look() {
   const std::string path = adapter_->load_path();
+  if (path.empty()) return std::nullopt;
+  const Reply reply = calls_.Get(path);
+  if (!reply.Ok()) return std::nullopt;
+  look_pace_.Note(reply.took_s);
+  return adapter_->ReadLoad(reply.body);
+}
+
+LoadSample RemoteBackend::WaitUntilIdle(const std::atomic<bool>& stop) {
   LoadSample sample;
   const double until = Now() + std::min(kIdleDeadline_s, options_.timeout_s);
-  while (!path.empty() && !stop) {
-    const Reply reply = calls_.Get(path);
-    if (reply.Ok()) sample = adapter_->ReadLoad(reply.body);
+  while (!stop) {
+    sample = Look().value_or(sample);
     if (sample.total.value_or(0) == 0 || Now() >= until) break;
     Pause(kIdlePause_s, stop);
   }
   return sample;
+}
+
+LoadSample RemoteBackend::WaitUntilIdleAfter(const std::atomic<bool>& stop) {
+  try {
+    return WaitUntilIdle(stop);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kTarget) throw;
+    return {};  // Whoever asks next is told.
+  }
 }
 
 // Where nothing was answered the server is at fault, not a request.
@@ -292,11 +328,6 @@ void RemoteBackend::RequireAnswers(const std::vector<Outcome>& outcomes,
   }
   Pause(std::min(pause_s, kLongestPause_s), stop);
   throw Error(ErrorCode::kTarget, WhyFailed(outcomes.front().http, secret()));
-}
-
-void RemoteBackend::NoteFingerprint(const std::string& fingerprint) {
-  if (fingerprint.empty() || fingerprint_.ends_with(fingerprint)) return;
-  fingerprint_ += (fingerprint_.empty() ? "" : " -> ") + fingerprint;
 }
 
 std::vector<TokenLogprob> RemoteBackend::Score(const std::vector<TokenId>& ids, int top_logprobs) {

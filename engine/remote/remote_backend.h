@@ -9,7 +9,9 @@
 
 #include "engine/backend.h"
 #include "engine/remote/adapter.h"
+#include "engine/remote/fingerprints.h"
 #include "engine/remote/http_client.h"
+#include "engine/remote/look_pace.h"
 #include "engine/remote/options.h"
 #include "engine/remote/preflight.h"
 #include "engine/remote/prompt_text.h"
@@ -67,23 +69,27 @@ class RemoteBackend : public Backend {
   std::string SaltFor(CacheWish cache);
   Completion ToCompletion(const BatchItem& item, const Outcome& outcome) const;
   Completion AskAlone(const Request& request);
+  /// What the server tells of its counters now; absent where it tells nothing.
+  std::optional<LoadSample> Look();
   /// Waits until nothing runs on the server, at most a few seconds; what it tells then.
   LoadSample WaitUntilIdle(const std::atomic<bool>& stop);
+  /// The same after a batch, whose answers are not lost where the server is.
+  LoadSample WaitUntilIdleAfter(const std::atomic<bool>& stop);
   void RequireAnswers(const std::vector<Outcome>& outcomes, const std::atomic<bool>& stop) const;
-  void NoteFingerprint(const std::string& fingerprint);
   const std::string& secret() const { return client_.endpoint().bearer_key; }
 
   const RemoteOptions options_;
   const std::atomic<bool> never_stop_ = false;
   HttpClient client_;
   ServerCalls calls_;
+  LookPace look_pace_;
   std::unique_ptr<Adapter> adapter_;
   ServerClaims claims_;
   std::optional<PromptTexts> texts_;  ///< Where prompts are sent as text.
   const std::string run_id_;          ///< Of this process: no two runs share a salt.
   int num_salts_ = 0;
-  int epoch_ = 0;            ///< Of the salt that requests share which may read the cache.
-  std::string fingerprint_;  ///< As the answers told it; " -> " where it changed.
+  int epoch_ = 0;  ///< Of the salt that requests share which may read the cache.
+  Fingerprints fingerprints_;
 };
 
 }  // namespace detcheck

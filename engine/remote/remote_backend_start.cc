@@ -82,8 +82,8 @@ std::string RemoteBackend::Summary() const {
 Description RemoteBackend::Describe() {
   ServerClaims now = adapter_->Learn(&calls_);
   ApplyDeclared(options_.declared, &now);
-  if (!fingerprint_.empty()) {
-    now.subject.push_back({"engine.fingerprint", fingerprint_, FieldSource::kClaimed});
+  if (const std::string text = fingerprints_.Text(); !text.empty()) {
+    now.subject.push_back({"engine.fingerprint", text, FieldSource::kClaimed});
   }
   if (texts_) {
     now.subject.push_back(

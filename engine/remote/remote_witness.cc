@@ -49,39 +49,81 @@ int FormedByOverlap(const RequestSpan& span, const std::vector<RequestSpan>& spa
 }
 
 /// Tokens that all spans received.
-double NumTokens(const std::vector<RequestSpan>& spans) {
-  double sum = 0.0;
+int NumTokens(const std::vector<RequestSpan>& spans) {
+  int sum = 0;
   for (const RequestSpan& span : spans) sum += span.num_tokens;
   return sum;
 }
 
-/// 0 where the steps show nothing: they are not even as many as one of the requests has tokens.
-int FormedBySteps(const RequestSpan& span, const std::vector<RequestSpan>& spans, int token_steps) {
+/// Whether a look told that as many ran as there are, with all of them under way.
+bool AllRan(const std::vector<RequestSpan>& spans, const std::vector<TimedLoad>& loads) {
+  return std::any_of(loads.begin(), loads.end(), [&spans](const TimedLoad& timed) {
+    if (timed.load.counts_starting || timed.load.running.value_or(0) < std::ssize(spans))
+      return false;
+    return std::all_of(spans.begin(), spans.end(), [&timed](const RequestSpan& span) {
+      return span.sent_s && *span.sent_s <= timed.begin_s && span.ended_s >= timed.end_s;
+    });
+  });
+}
+
+/// Tokens of all spans but one.
+std::vector<int> TokensOfOthers(const RequestSpan& span, const std::vector<RequestSpan>& spans) {
   std::vector<int> others;
   for (const RequestSpan& other : spans) {
     if (&other != &span) others.push_back(other.num_tokens);
   }
-  std::sort(others.rbegin(), others.rend());
-  const int longest = std::max(span.num_tokens, others.empty() ? 0 : others.front());
-  if (token_steps < longest) return 0;
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+/// 0 where the steps show nothing: they are not even as many as one of the requests has tokens.
+int FormedBySteps(const RequestSpan& span, const std::vector<RequestSpan>& spans, int num_steps) {
+  const std::vector<int> others = TokensOfOthers(span, spans);
+  const int longest = std::max(span.num_tokens, others.empty() ? 0 : others.back());
+  if (num_steps < longest) return 0;
   int formed = 1;
   int shortest = span.num_tokens;  // of those that share a step
-  for (const int tokens : others) {
-    if (tokens + shortest <= token_steps) break;
-    shortest = std::min(shortest, tokens);
+  for (auto tokens = others.rbegin(); tokens != others.rend(); ++tokens) {
+    if (*tokens + shortest <= num_steps) break;
+    shortest = std::min(shortest, *tokens);
     ++formed;
   }
   return formed;
 }
 
+/// The most requests that can have shared one step, this one among them. Those that do take at most
+/// as many steps as the two longest of them have tokens, less the shared one; the others at most
+/// one step for each token.
+int RoomInSteps(const RequestSpan& span, const std::vector<RequestSpan>& spans,
+                const TokenSteps& steps) {
+  const int num_spans = static_cast<int>(spans.size());
+  if (steps.num_tokens != NumTokens(spans)) {
+    // Not all were received: what can be told is whether any step was shared.
+    return steps.num_steps < steps.num_tokens ? num_spans : 1;
+  }
+  const std::vector<int> others = TokensOfOthers(span, spans);
+  int most = 1;
+  int hidden = 0;  // Least tokens of all but the two longest of `most` + 1 requests.
+  int shorter_ones = 0;
+  while (most < num_spans && steps.num_tokens - hidden - 1 >= steps.num_steps) {
+    const int next = others[static_cast<size_t>(most - 1)];
+    shorter_ones += next;
+    hidden = shorter_ones - std::max(0, next - span.num_tokens);
+    ++most;
+  }
+  return most;
+}
+
 /// Formed size and its source, of a request that has a token.
 void WitnessFormedSize(const RequestSpan& span, const std::vector<RequestSpan>& spans,
-                       const std::vector<TimedLoad>& loads, std::optional<int> token_steps,
-                       Witness* witness) {
+                       const std::vector<TimedLoad>& loads,
+                       const std::optional<TokenSteps>& token_steps, Witness* witness) {
   const std::optional<int> told = FormedByCounters(span, spans, loads);
-  const int by_steps = token_steps ? FormedBySteps(span, spans, *token_steps) : 0;
-  const bool none_shared = by_steps > 0 && *token_steps >= NumTokens(spans);
-  const int overlap = FormedByOverlap(span, spans);
+  const int by_steps = token_steps ? FormedBySteps(span, spans, token_steps->num_steps) : 0;
+  const int room =
+      by_steps > 0 ? RoomInSteps(span, spans, *token_steps) : static_cast<int>(spans.size());
+  const int overlap = std::min(FormedByOverlap(span, spans), room);
+  const bool none_shared = by_steps > 0 && room == 1;
   if (told || none_shared || by_steps >= overlap) {
     witness->source = WitnessSource::kServer;
     witness->formed_size = std::max(told.value_or(0), by_steps);
@@ -107,7 +149,8 @@ int PrefillBeside(const RequestSpan& span, const std::vector<RequestSpan>& spans
 
 std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
                                      const std::vector<TimedLoad>& loads,
-                                     std::optional<int> token_steps) {
+                                     const std::optional<TokenSteps>& token_steps) {
+  const bool all_ran = AllRan(spans, loads);
   std::vector<Witness> witnesses;
   for (size_t i = 0; i < spans.size(); ++i) {
     const RequestSpan& span = spans[i];
@@ -118,6 +161,10 @@ std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
     if (span.first_token_s) {
       WitnessFormedSize(span, spans, loads, token_steps, &witness);
       witness.interleaved_prefill_tokens = PrefillBeside(span, spans);
+    }
+    if (all_ran && span.first_token_s) {
+      witness.formed_size = static_cast<int>(spans.size());
+      witness.source = WitnessSource::kServer;
     }
     witnesses.push_back(std::move(witness));
   }
@@ -130,14 +177,39 @@ bool FormedTogether(const LoadSample& before, const LoadSample& after, int num_r
          *after.batched - *before.batched == static_cast<double>(num_requests);
 }
 
-std::optional<int> TokenStepsBetween(const std::vector<RequestSpan>& spans,
-                                     const LoadSample& before, const LoadSample& after) {
+std::optional<TokenSteps> TokenStepsBetween(const std::vector<RequestSpan>& spans,
+                                            const LoadSample& before, const LoadSample& after) {
   if (!before.token_steps || !after.token_steps || !before.generated || !after.generated) {
     return std::nullopt;
   }
-  if (*after.generated - *before.generated < NumTokens(spans)) return std::nullopt;
+  const TokenSteps steps{static_cast<int>(*after.token_steps - *before.token_steps),
+                         static_cast<int>(*after.generated - *before.generated)};
+  if (steps.num_tokens < NumTokens(spans)) return std::nullopt;
   if (PreemptionsBetween(before, after).value_or(0) > 0) return std::nullopt;
-  return static_cast<int>(*after.token_steps - *before.token_steps);
+  return steps;
+}
+
+void FillInCachedTokens(const LoadSample& before, const LoadSample& after,
+                        std::vector<RequestSpan>* spans) {
+  if (!before.cache_hits || !after.cache_hits || !before.cache_queries || !after.cache_queries) {
+    return;
+  }
+  double untold = *after.cache_hits - *before.cache_hits;
+  double prompts = 0.0;
+  int num_untold = 0;
+  for (const RequestSpan& span : *spans) {
+    if (!span.prompt_tokens) return;
+    prompts += *span.prompt_tokens;
+    untold -= span.cached_tokens.value_or(0);
+    num_untold += !span.cached_tokens;
+  }
+  const double looked_up = *after.cache_queries - *before.cache_queries;
+  if (looked_up < prompts || untold < 0.0) return;
+  // A prompt for which there was no room is looked up again, and what is found counts again.
+  if (untold > 0.0 && (looked_up != prompts || num_untold != 1)) return;
+  for (RequestSpan& span : *spans) {
+    if (!span.cached_tokens) span.cached_tokens = static_cast<int>(untold);
+  }
 }
 
 std::optional<int> PreemptionsBetween(const LoadSample& before, const LoadSample& after) {
@@ -159,11 +231,11 @@ std::string OthersTraffic(const std::vector<RequestSpan>& spans, const LoadSampl
                        *after.total);
   }
   if (!exact || !before.generated || !after.generated) return "";
-  const double answered = NumTokens(spans);
+  const int answered = NumTokens(spans);
   const double generated = *after.generated - *before.generated;
   if (generated < 0.0) return "the server's counters ran backwards: it was started again";
   if (generated <= answered) return "";
-  return fmt::format("others use the server: it generated {:.0f} tokens, {:.0f} of this step",
+  return fmt::format("others use the server: it generated {:.0f} tokens, {} of this step",
                      generated, answered);
 }
 

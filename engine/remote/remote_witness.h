@@ -31,33 +31,50 @@ struct RequestSpan {
   std::optional<int> cached_tokens;
 };
 
+/// Engine steps that gave tokens, and the tokens that they gave: at most one to each request.
+struct TokenSteps {
+  int num_steps = 0;
+  int num_tokens = 0;
+};
+
 /// Witness of each request: how many ran with it, and how many tokens of others were prefilled
 /// while it decoded.
 ///
-/// Formed size, the larger of
+/// Formed size, the largest of
+/// - all of them, where a look told that as many ran while all were under way: who else could it
+///   have been. So it is also before they have tokens, unless the look counts requests that wait
+///   for their first engine step (LoadSample::counts_starting);
 /// - the most requests that its batch was told to have while the request had a token and was not at
 ///   its end, at most as many as were under way;
-/// - what `token_steps` shows, the engine steps that gave the batch its tokens (TokenStepsBetween).
-///   Two requests of a and b tokens shared a step where a + b is above their number, and requests
-///   of which any two did shared one all together, each having decoded without a pause. Where there
-///   were as many steps as tokens, none was shared.
+/// - what the engine steps show that gave the batch its tokens. Two requests of a and b tokens
+///   shared one where a + b is above their number, and requests of which any two did shared one all
+///   together, each having decoded without a pause. Where all have equally many tokens this is
+///   exact: with as many steps as two of them have tokens, or more, some two did not.
 /// Where no look fell into that time, and the steps show no more, client overlap: the most requests
-/// that had their first token and were not at their last at one moment.
+/// that had their first token and were not at their last at one moment, at most as many as the
+/// steps leave room for.
 ///
-/// Cached tokens are those that the answer told. The source is the weakest of what the witness has.
+/// Cached tokens are those of the span. The source is the weakest of what the witness has.
 ///
 /// Prefill of a neighbour is seen from its release, after the request's first token, to its first
 /// token, before the request's last: its prompt ran meanwhile, in one of the request's steps or
 /// between two. Both are told as `interleaved`, in prompt tokens that were not cached.
 std::vector<Witness> WitnessRequests(const std::vector<RequestSpan>& spans,
                                      const std::vector<TimedLoad>& loads,
-                                     std::optional<int> token_steps);
+                                     const std::optional<TokenSteps>& token_steps);
 
 /// Engine steps that gave tokens between the two looks; absent where the server does not count
 /// them, where its counters do not yet have all tokens that the batch received, and where a request
 /// was preempted.
-std::optional<int> TokenStepsBetween(const std::vector<RequestSpan>& spans,
-                                     const LoadSample& before, const LoadSample& after);
+std::optional<TokenSteps> TokenStepsBetween(const std::vector<RequestSpan>& spans,
+                                            const LoadSample& before, const LoadSample& after);
+
+/// Fills in the cached tokens that the answers did not tell, from what the server counted between
+/// the two looks, as far as that leaves no choice: none where it found nothing beyond what the
+/// answers told, and all that it found where one answer alone did not tell and no other prompt was
+/// looked up. Nothing where the server does not count them, or has not looked up all prompts.
+void FillInCachedTokens(const LoadSample& before, const LoadSample& after,
+                        std::vector<RequestSpan>* spans);
 
 /// Whether the server counted one group of requests prefilled together between the two looks, of as
 /// many as `num_requests`: they were in one batch from their first token on.

@@ -31,6 +31,7 @@ Reply ServerCalls::Call(const char* method, std::string_view path, std::string b
   Reply reply;
   reply.status = result.status;
   reply.body = result.body;
+  reply.took_s = result.times.ended;
   ParsedJson parsed = ParseJson(result.body);
   if (parsed.ok()) reply.root = std::move(parsed.root);
   if (result.Failed()) reply.error = WhyFailed(result, endpoint().bearer_key);

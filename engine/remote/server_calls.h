@@ -11,10 +11,11 @@ namespace detcheck {
 
 /// What a server answered to a short question.
 struct Reply {
-  int status = 0;     ///< 0: there was no answer.
-  std::string body;   ///< As it came.
-  JsonNode root;      ///< Of a body that is JSON; else null.
-  std::string error;  ///< Empty exactly where the status is 2xx.
+  int status = 0;       ///< 0: there was no answer.
+  std::string body;     ///< As it came.
+  JsonNode root;        ///< Of a body that is JSON; else null.
+  std::string error;    ///< Empty exactly where the status is 2xx.
+  double took_s = 0.0;  ///< From the start of the call to the answer's end.
 
   bool Ok() const { return error.empty(); }
   /// 404, 405 or 501: the server has no such end point, or not in this configuration.

@@ -132,6 +132,7 @@ class TgiAdapter : public Adapter {
  private:
   static void ReadEnd(const JsonNode& details, const Request& request, Answer* answer) {
     answer->prompt_tokens = ClaimedInt(details.Find("input_length"), 0);
+    answer->counted_tokens = ClaimedInt(details.Find("generated_tokens"), 0);
     const JsonNode* seed = details.Find("seed");
     const auto ran = seed == nullptr ? std::nullopt : seed->Int64();
     if (request.sampling.temperature > 0.0 && ran &&

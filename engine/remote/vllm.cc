@@ -203,6 +203,12 @@ class VllmAdapter : public Adapter {
     if (!sample.running) return sample;
     sample.generated = metrics.Sum("vllm:generation_tokens_total");
     sample.preempted = metrics.Sum("vllm:num_preemptions_total");
+    sample.cache_queries = metrics.Sum("vllm:prefix_cache_queries_total");
+    sample.cache_hits = metrics.Sum("vllm:prefix_cache_hits_total");
+    if (sample
+            .cache_hits) {  // What comes out of other storage than the GPU's counts as cached, too.
+      *sample.cache_hits += metrics.Sum("vllm:external_prefix_cache_hits_total").value_or(0.0);
+    }
     // With speculative decoding a step gives a request several tokens.
     if (metrics.Sum("vllm:spec_decode_num_drafts_total").value_or(0.0) == 0.0) {
       sample.token_steps = metrics.Sum("vllm:iteration_tokens_total_count");

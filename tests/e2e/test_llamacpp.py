@@ -71,6 +71,10 @@ class Traps(Llamacpp):
     def test_pings_between_events(self):
         self.assert_verdict(self.run_mode("single", self.llamacpp(pings=True)), 0)
 
+    def test_a_token_that_ends_inside_a_character(self):
+        run = self.run_mode("single", self.llamacpp(splits=9), "--step-attempts", "1")
+        self.assert_verdict(run, 4, "15 tokens came, the server counted 16")
+
     def test_an_error_inside_a_stream(self):
         self.assert_verdict(self.run_mode("single", self.llamacpp(error_after=12), "--step-attempts", "1"), 4, "Compute error")
 

@@ -1,6 +1,7 @@
 """vLLM's interface, end to end: the real program against a mock server with vLLM's quirks."""
 
 import sys
+import time
 import unittest
 
 from server_case import MockEngine, ServerCase
@@ -65,6 +66,53 @@ class StepWitness(Vllm):
         self.assertEqual(self.sources(), {"server"})
 
 
+class Looks(Vllm):
+    """Looks at the counters while a batch runs."""
+
+    def test_slow_looks_are_rare(self):
+        server = self.vllm(slow_metrics=0.02)
+        began = time.monotonic()
+        run = self.run_mode("single", server, "--batch-sizes", "1,2", "--max-new-tokens", "128")
+        took_s = time.monotonic() - began
+        self.assert_verdict(run, 0)
+        # Four of each request that do not depend on its length: before it, after it, at its release, at its first token.
+        # Between others there are seven times what a look takes.
+        paced = server.paths().count("/metrics") - 4 * len(server.bodies)
+        self.assertLess(paced * 8 * 0.02, took_s)
+
+    def test_a_batch_is_seen_however_slow_looks_are(self):
+        server = self.vllm(slow_metrics=0.02, no_histogram=True)
+        self.assert_verdict(self.run_mode("single", server, "--report", "r.json", "--step-attempts", "1"), 0)
+        sources = {item["witness"]["source"] for record in self.report()["transcript"]["records"] for item in record["items"]}
+        self.assertEqual(sources, {"server"})
+
+
+class CacheCounters(Vllm):
+    """Cached tokens that only the counters tell."""
+
+    def cached(self):
+        return [item["witness"].get("cached_tokens") for record in self.report()["transcript"]["records"]
+                for item in record.get("items", [])]
+
+    def test_without_details_the_counters_tell(self):
+        run = self.run_mode("radix_cache", self.vllm(no_details=True), "--report", "r.json")
+        self.assert_verdict(run, 0)
+        self.assertGreater(max(self.cached()), 0)
+        self.assertIn(0, self.cached())
+
+    def test_answers_that_depend_on_the_cache_fail(self):
+        self.assert_verdict(self.run_mode("radix_cache", self.vllm("cache", no_details=True)), 1, "radix_cache +FAIL")
+
+    def test_a_null_that_stands_for_none(self):
+        run = self.run_mode("batch", self.vllm(null_when_none=True), "--report", "r.json", "--step-attempts", "1")
+        self.assert_verdict(run, 0, "tier A: [^;]*cache bypass")
+        self.assertEqual(set(self.cached()), {0})
+
+    def test_a_batch_that_was_not_cold(self):
+        server = self.vllm(no_details=True, no_salt=True, lying_reset=True)
+        self.assert_verdict(self.run_mode("single", server, "--step-attempts", "1"), 3, "at most 0 allowed")
+
+
 class Traps(Vllm):
     def test_every_parameter_is_sent(self):
         server = self.vllm()
@@ -118,7 +166,7 @@ class Traps(Vllm):
             self.assertIsInstance(body["prompt"][0], int)
 
     def test_cached_tokens_that_are_not_told(self):
-        run = self.run_mode("radix_cache", self.vllm(no_details=True))
+        run = self.run_mode("radix_cache", self.vllm(no_details=True, no_hits=True))
         self.assert_verdict(run, 3, "does not report cached tokens|cannot flush")
 
     def test_ids_that_are_not_told_are_refused(self):
@@ -134,6 +182,18 @@ class Traps(Vllm):
 
     def test_several_tokens_in_an_event(self):
         self.assert_verdict(self.run_mode("single", self.vllm(two_per_event=True)), 0)
+
+    def test_a_token_that_does_not_come_is_an_error(self):
+        run = self.run_mode("single", self.vllm(loses_token=9), "--step-attempts", "1")
+        self.assert_verdict(run, 4, "15 tokens came, the server counted 16")
+
+    def test_answers_that_came_before_the_server_ended_are_kept(self):
+        server = self.vllm(dies_after=12)
+        self.assert_verdict(self.run_mode("single", server, "--report", "r.json"), 4)
+        asked = [body for body in server.bodies if body["max_tokens"] == 16]
+        kept = [item for record in self.report()["transcript"]["records"] for item in record.get("items", [])]
+        self.assertGreater(len(asked), 2)
+        self.assertEqual([item["finish"] for item in kept], ["length"] * len(asked))
 
     def test_a_low_temperature_is_refused(self):
         run = self.run_mode("single", self.vllm(), "--temperature", "0.005")

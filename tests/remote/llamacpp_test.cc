@@ -37,6 +37,7 @@ TEST(Llamacpp, TokensLogprobsAndTheEnd) {
   EXPECT_EQ(answer.finish, FinishReason::kLength);
   EXPECT_EQ(answer.prompt_tokens, 3);
   EXPECT_EQ(answer.cached_tokens, 0) << "cache_n, not tokens_cached";
+  EXPECT_EQ(ReadAll(*Llamacpp(), {End(R"(, "tokens_predicted": 7)")}).counted_tokens, 7);
 }
 
 TEST(Llamacpp, AnAnswerInTheShapeOfBuild11434) {
@@ -124,6 +125,27 @@ TEST(Llamacpp, LoadFromSlotsOrMetrics) {
       Llamacpp()->ReadLoad("llamacpp:requests_processing 2\nllamacpp:requests_deferred 1\n");
   EXPECT_EQ(load.running, 2);
   EXPECT_EQ(load.total, 3);
+  EXPECT_TRUE(load.counts_starting);
+}
+
+TEST(Llamacpp, SlotsWithoutATokenMayWaitForTheirTurn) {
+  const auto slot = [](const std::string& next_token) {
+    return R"({"id": 0, "n_ctx": 4096, "speculative": false, "is_processing": true, "id_task": 3,
+               "next_token": )" +
+           next_token + "}";
+  };
+  const auto read = [](const std::string& one, const std::string& other) {
+    return Llamacpp()->ReadLoad("[" + one + ", " + other + "]");
+  };
+  const LoadSample load =
+      read(slot(R"([{"has_next_token": true, "n_remain": 9, "n_decoded": 7}])"),
+           slot(R"([{"has_next_token": true, "n_remain": 16, "n_decoded": 0}])"));
+  EXPECT_EQ(load.running, 1);
+  EXPECT_EQ(load.total, 2);
+  EXPECT_FALSE(load.counts_starting);
+  EXPECT_EQ(read(slot(R"({"n_decoded": 1})"), slot(R"({"n_decoded": 0})")).running, 1)
+      << "as older builds have it";
+  EXPECT_TRUE(read(slot("null"), slot(R"({"n_decoded": 0})")).counts_starting);
 }
 
 }  // namespace

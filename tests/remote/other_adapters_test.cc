@@ -15,18 +15,20 @@ using testing::HasSubstr;
 
 TEST(Trtllm, IdsAndLogprobsWithoutCandidates) {
   const auto adapter = MakeTrtllmAdapter({});
-  const Answer answer = ReadAll(
-      *adapter,
-      {R"({"choices": [{"index": 0, "text": "", "token_ids": [5], "finish_reason": null,
+  const Answer answer =
+      ReadAll(*adapter,
+              {R"({"choices": [{"index": 0, "text": "", "token_ids": [5], "finish_reason": null,
            "logprobs": {"tokens": ["a"], "token_logprobs": [-0.5], "top_logprobs": [{"a": -0.5}]}}]})",
-       R"({"choices": [{"index": 0, "text": "", "token_ids": [6], "finish_reason": "length",
+               R"({"choices": [{"index": 0, "text": "", "token_ids": [6], "finish_reason": "length",
            "logprobs": {"tokens": ["a"], "token_logprobs": [-0.25], "top_logprobs": []}}]})",
-       R"({"choices": [], "usage": {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 2}}})"});
+               R"({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2,
+           "prompt_tokens_details": {"cached_tokens": 2}}})"});
   EXPECT_EQ(answer.error, "");
   EXPECT_THAT(answer.token_ids, ElementsAre(5, 6));
   EXPECT_EQ(answer.logprobs[1].logprob, -0.25);
   EXPECT_TRUE(answer.logprobs[0].top.empty()) << "keyed by text: which token it was is not told";
   EXPECT_EQ(answer.cached_tokens, 2);
+  EXPECT_EQ(answer.counted_tokens, 2);
   EXPECT_EQ(answer.finish, FinishReason::kLength);
 }
 

@@ -55,9 +55,16 @@ std::vector<RequestSpan> OneByOne(const std::vector<int>& num_tokens) {
   return spans;
 }
 
-std::vector<int> FormedIn(const std::vector<RequestSpan>& spans, int token_steps) {
+/// So many steps, which gave the spans' tokens and no others.
+TokenSteps Steps(const std::vector<RequestSpan>& spans, int num_steps) {
+  TokenSteps steps{num_steps, 0};
+  for (const RequestSpan& span : spans) steps.num_tokens += span.num_tokens;
+  return steps;
+}
+
+std::vector<int> FormedIn(const std::vector<RequestSpan>& spans, int num_steps) {
   std::vector<int> formed;
-  for (const Witness& witness : WitnessRequests(spans, {}, token_steps)) {
+  for (const Witness& witness : WitnessRequests(spans, {}, Steps(spans, num_steps))) {
     formed.push_back(*witness.formed_size);
   }
   return formed;
@@ -66,7 +73,7 @@ std::vector<int> FormedIn(const std::vector<RequestSpan>& spans, int token_steps
 TEST(RemoteWitness, FewerStepsThanTokensMeanThatStepsWereShared) {
   EXPECT_THAT(FormedIn(OneByOne({8, 8, 8}), 8), ElementsAre(3, 3, 3));
   EXPECT_THAT(FormedIn(OneByOne({8, 8, 8}), 15), ElementsAre(3, 3, 3));
-  const auto witnesses = WitnessRequests(OneByOne({8, 8, 8}), {}, 15);
+  const auto witnesses = WitnessRequests(OneByOne({8, 8, 8}), {}, TokenSteps{15, 24});
   EXPECT_EQ(witnesses[0].source, WitnessSource::kServer);
 }
 
@@ -83,13 +90,67 @@ TEST(RemoteWitness, AsManyStepsAsTokensMeanThatNoneWasShared) {
 }
 
 TEST(RemoteWitness, StepsDoNotMakeABatchSmallerThanItWasTold) {
-  EXPECT_EQ(WitnessRequests({Span(0, 1, 5), Span(0, 1, 5)}, {Look(2, 2, 2)}, 16)[0].formed_size, 2);
+  const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5)};
+  EXPECT_EQ(WitnessRequests(spans, {Look(2, 2, 2)}, TokenSteps{16, 16})[0].formed_size, 2);
 }
 
 TEST(RemoteWitness, StepsThatCannotBeAllShowNothing) {
   const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(0, 3, 5)};
-  EXPECT_EQ(WitnessRequests(spans, {}, 7)[0].formed_size, 1) << "8 tokens in 7 steps";
-  EXPECT_EQ(WitnessRequests(spans, {}, 7)[0].source, WitnessSource::kClientOverlap);
+  const TokenSteps steps{7, 16};
+  EXPECT_EQ(WitnessRequests(spans, {}, steps)[0].formed_size, 1) << "8 tokens in 7 steps";
+  EXPECT_EQ(WitnessRequests(spans, {}, steps)[0].source, WitnessSource::kClientOverlap);
+}
+
+TEST(RemoteWitness, OverlapDoesNotStandInForStepsThatLeaveNoRoomForIt) {
+  const std::vector<RequestSpan> three = {Span(0, 1, 5), Span(0, 1, 5), Span(0, 1, 5)};
+  EXPECT_THAT(FormedIn(three, 15), ElementsAre(3, 3, 3));
+  EXPECT_THAT(FormedIn(three, 16), ElementsAre(2, 2, 2)) << "two of them had no step in common";
+  EXPECT_THAT(FormedIn(three, 23), ElementsAre(2, 2, 2));
+  EXPECT_THAT(FormedIn(three, 24), ElementsAre(1, 1, 1));
+  EXPECT_EQ(WitnessRequests(three, {}, TokenSteps{16, 24})[0].source,
+            WitnessSource::kClientOverlap);
+}
+
+TEST(RemoteWitness, RoomInStepsIsThatOfUnequalAnswers) {
+  std::vector<RequestSpan> spans(4, Span(0, 1, 5));
+  spans[0].num_tokens = 2;
+  spans[3].num_tokens = 10;
+  // 2, 8, 8 and 10 tokens, 28 in all: the longest two of a batch take 17 steps, or the short one
+  // and the longest 11; what is left runs alone.
+  EXPECT_THAT(FormedIn(spans, 17), ElementsAre(4, 4, 4, 4));
+  EXPECT_THAT(FormedIn(spans, 18), ElementsAre(3, 3, 3, 3));
+  EXPECT_THAT(FormedIn(spans, 25), ElementsAre(3, 3, 3, 3)) << "2, 8 and 10 in 17, and 8 alone";
+  EXPECT_THAT(FormedIn(spans, 26), ElementsAre(2, 2, 2, 2));
+}
+
+TEST(RemoteWitness, StepsOfTokensThatDidNotComeTellOnlyWhetherAnyWasShared) {
+  const std::vector<RequestSpan> spans = {Span(0, 1, 5), Span(0, 1, 5)};
+  EXPECT_EQ(WitnessRequests(spans, {}, TokenSteps{16, 20})[0].formed_size, 2) << "as overlap shows";
+  EXPECT_EQ(WitnessRequests(spans, {}, TokenSteps{20, 20})[0].formed_size, 1);
+}
+
+TEST(RemoteWitness, ALookThatSeesAsManyAsThereAreSeesAllOfThem) {
+  // Prefilled, without a token yet.
+  const std::vector<RequestSpan> spans = {Span(0, 3, 5), Span(1, 4, 5)};
+  const auto witnesses = WitnessRequests(spans, {Look(2, 2, 2)}, {});
+  EXPECT_EQ(witnesses[0].formed_size, 2);
+  EXPECT_EQ(witnesses[1].formed_size, 2);
+  EXPECT_EQ(witnesses[1].source, WitnessSource::kServer);
+}
+
+TEST(RemoteWitness, ALookShowsAllOnlyWhereAllWereUnderWay) {
+  const std::vector<RequestSpan> spans = {Span(0, 1, 2), Span(2.5, 4, 5)};
+  for (const double at_s : {1.5, 3.0}) {
+    const auto witnesses = WitnessRequests(spans, {Look(at_s, 2, 2)}, {});
+    EXPECT_EQ(witnesses[1].formed_size, 1) << "one of the two that ran was not ours";
+  }
+}
+
+TEST(RemoteWitness, ALookThatCountsRequestsYetToStartShowsNothingBeforeTheirTokens) {
+  const std::vector<RequestSpan> spans = {Span(0, 3, 5), Span(1, 6, 7)};
+  TimedLoad look = Look(2, 2, 2);
+  look.load.counts_starting = true;
+  EXPECT_EQ(WitnessRequests(spans, {look}, {})[0].formed_size, 1);
 }
 
 TEST(TokenStepsBetween, NeedsAllTokensAndNoPreemption) {
@@ -101,15 +162,18 @@ TEST(TokenStepsBetween, NeedsAllTokensAndNoPreemption) {
   LoadSample after = before;
   after.generated = 116;
   after.token_steps = 49;
-  EXPECT_EQ(TokenStepsBetween(spans, before, after), 9);
+  const auto steps = TokenStepsBetween(spans, before, after);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->num_steps, 9);
+  EXPECT_EQ(steps->num_tokens, 16);
   after.generated = 115;
-  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt) << "the last step is missing";
+  EXPECT_FALSE(TokenStepsBetween(spans, before, after)) << "the last step is missing";
   after.generated = 116;
   after.preempted = 2;
-  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt);
+  EXPECT_FALSE(TokenStepsBetween(spans, before, after));
   after.preempted = 1;
   after.token_steps.reset();
-  EXPECT_EQ(TokenStepsBetween(spans, before, after), std::nullopt);
+  EXPECT_FALSE(TokenStepsBetween(spans, before, after));
 }
 
 TEST(RemoteWitness, ALookThatSeesNothingRunIsLate) {
@@ -181,6 +245,52 @@ TEST(PreemptionsBetween, AreCountedWhereTheServerCounts) {
   before.preempted = 3;
   after.preempted = 5;
   EXPECT_EQ(PreemptionsBetween(before, after), 2);
+}
+
+LoadSample Cache(double queries, double hits) {
+  LoadSample sample;
+  sample.cache_queries = queries;
+  sample.cache_hits = hits;
+  return sample;
+}
+
+/// Cached tokens of requests of 10 prompt tokens each that told `told`, after counters that said so
+/// much more.
+std::vector<std::optional<int>> Cached(const std::vector<std::optional<int>>& told, double queries,
+                                       double hits) {
+  std::vector<RequestSpan> spans;
+  for (const std::optional<int>& one : told) {
+    spans.push_back(Span(0, 1, 2));
+    spans.back().cached_tokens = one;
+  }
+  FillInCachedTokens(Cache(100, 30), Cache(100 + queries, 30 + hits), &spans);
+  std::vector<std::optional<int>> cached;
+  for (const RequestSpan& span : spans) cached.push_back(span.cached_tokens);
+  return cached;
+}
+
+TEST(FillInCachedTokens, WhatTheCountersLeaveNoChoiceAbout) {
+  const std::nullopt_t none = std::nullopt;
+  EXPECT_THAT(Cached({none}, 10, 8), ElementsAre(8));
+  EXPECT_THAT(Cached({none, none}, 20, 0), ElementsAre(0, 0));
+  EXPECT_THAT(Cached({none, 4, none}, 30, 4), ElementsAre(0, 4, 0));
+  EXPECT_THAT(Cached({none, 4}, 20, 12), ElementsAre(8, 4));
+  EXPECT_THAT(Cached({none, none}, 20, 8), ElementsAre(none, none)) << "whose they are is not told";
+  EXPECT_THAT(Cached({none, 4}, 20, 3), ElementsAre(none, 4)) << "fewer than the answers told";
+}
+
+TEST(FillInCachedTokens, PromptsThatWereLookedUpAgainOrNotAtAll) {
+  const std::nullopt_t none = std::nullopt;
+  EXPECT_THAT(Cached({none}, 20, 16), ElementsAre(none)) << "the same 8 twice, or those of another";
+  EXPECT_THAT(Cached({none}, 20, 0), ElementsAre(0));
+  EXPECT_THAT(Cached({none}, 0, 0), ElementsAre(none)) << "the cache is off, or was not asked";
+  std::vector<RequestSpan> spans = {Span(0, 1, 2)};
+  spans[0].cached_tokens.reset();
+  FillInCachedTokens({}, Cache(10, 0), &spans);
+  EXPECT_EQ(spans[0].cached_tokens, std::nullopt);
+  spans[0].prompt_tokens.reset();
+  FillInCachedTokens(Cache(0, 0), Cache(10, 0), &spans);
+  EXPECT_EQ(spans[0].cached_tokens, std::nullopt);
 }
 
 LoadSample Batches(double batches, double batched) {

@@ -40,6 +40,7 @@ TEST(Tgi, IdsLogprobsAndCandidates) {
       << "more than asked for come where they are tied";
   EXPECT_EQ(answer.text, "ab");
   EXPECT_EQ(answer.prompt_tokens, 3);
+  EXPECT_EQ(answer.counted_tokens, 2);
   EXPECT_EQ(answer.finish, FinishReason::kLength);
 }
 

@@ -39,6 +39,7 @@ TEST(Vllm, DeltasIdsAndLogprobs) {
   EXPECT_EQ(answer.text, "abc");
   EXPECT_EQ(answer.prompt_tokens, 3);
   EXPECT_EQ(answer.cached_tokens, 0);
+  EXPECT_EQ(answer.counted_tokens, 2);
   EXPECT_EQ(answer.fingerprint, "f1");
 }
 
@@ -86,6 +87,21 @@ TEST(Vllm, StepsAndTokensOfThePageOfRelease0320) {
       Vllm()->ReadLoad(page + "vllm:spec_decode_num_drafts_total{engine=\"0\"} 1.0\n").token_steps,
       std::nullopt)
       << "several tokens of a request in a step";
+}
+
+TEST(Vllm, LookedUpAndFoundTokensOfTheCache) {
+  const std::string page =
+      "vllm:num_requests_running{engine=\"0\"} 0.0\n"
+      "vllm:prefix_cache_queries_total{engine=\"0\"} 300.0\n"
+      "vllm:prefix_cache_queries_created{engine=\"0\"} 1.79600554156656e+09\n"
+      "vllm:prefix_cache_hits_total{engine=\"0\"} 128.0\n";
+  EXPECT_EQ(Vllm()->ReadLoad(page).cache_queries, 300.0);
+  EXPECT_EQ(Vllm()->ReadLoad(page).cache_hits, 128.0);
+  EXPECT_EQ(Vllm()
+                ->ReadLoad(page + "vllm:external_prefix_cache_hits_total{engine=\"0\"} 16.0\n")
+                .cache_hits,
+            144.0)
+      << "what other storage gave was not computed either";
 }
 
 TEST(Vllm, CachedTokensThatAreNullAreNotTold) {

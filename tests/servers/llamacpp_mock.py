@@ -9,6 +9,7 @@
   default_temperature  what it runs with instead of what was asked
   truncates      the prompt is cut to the context
   adds_bos       a token more than was sent
+  splits         that token of each stream ends inside a character, and does not come
   error_after    after so many tokens an error comes in the stream
   loading        503 for so many generations
 """
@@ -52,8 +53,11 @@ class LlamacppMock(Mock):
     def slots(self, handler):
         if self.quirk("no_slots"):
             return self.fail(handler, 501, "This server does not support slots endpoint.", "not_supported_error")
-        running, _ = self.engine.load()
-        handler.send_json([{"id": i, "n_ctx": 8192, "is_processing": i < running} for i in range(self.num_slots())])
+        decoded = self.engine.num_outputs()
+        idle = self.num_slots() - len(decoded)
+        handler.send_json([{"id": i, "n_ctx": 8192, "speculative": False, "is_processing": count is not None,
+                            "next_token": [{"has_next_token": True, "n_remain": 1, "n_decoded": count or 0}]}
+                           for i, count in enumerate(decoded + [None] * idle)])
 
     def metrics(self, handler):
         running, waiting = self.engine.load()
@@ -89,7 +93,8 @@ class LlamacppMock(Mock):
             if len(outputs) == self.quirk("error_after"):
                 handler.send_event({"error": {"code": 500, "message": "Compute error.", "type": "server_error"}})
                 return handler.end_stream()
-            handler.send_event(self.event(body, output))
+            if len(outputs) != self.quirk("splits"):
+                handler.send_event(self.event(body, output))
         handler.send_event(self.end(body, sequence, len(outputs)))
         handler.end_stream()
 

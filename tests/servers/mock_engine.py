@@ -84,6 +84,8 @@ class MockEngine:
         self.generated = 0
         self.finished = 0  # tokens of requests that ended
         self.prompt_tokens = 0
+        self.cache_queries = 0  # prompt tokens looked up in the cache
+        self.cache_hits = 0
         self.num_groups = 0  # of requests that were prefilled together
         self.num_grouped = 0
         self.num_steps = 0
@@ -121,6 +123,11 @@ class MockEngine:
             running = len(self.running)
             return running + (self.foreign if running else 0), len(self.waiting)
 
+    def num_outputs(self):
+        """Of each running sequence."""
+        with self.changed:
+            return [len(sequence.outputs) for sequence in self.running]
+
     def score(self, ids):
         """[(logprob of ids[i], candidates)] for i from 1 on."""
         state = extend(1, ids[0])
@@ -149,6 +156,8 @@ class MockEngine:
                     if key not in self.pages:
                         break
                     sequence.cached += self.page_size
+                self.cache_queries += len(sequence.ids)
+                self.cache_hits += sequence.cached
             self.prompt_tokens += len(sequence.ids)
             self.running.append(sequence)
             admitted.append(sequence)

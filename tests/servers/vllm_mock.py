@@ -1,6 +1,8 @@
 """vLLM's HTTP interface over the mock engine, as its completion protocol and metrics have it. Quirks:
 
   no_details     no cached tokens in the usage (without --enable-prompt-tokens-details)
+  null_when_none cached tokens are null where there are none (older releases)
+  no_hits        /metrics does not count what is found in the prefix cache
   no_salt        cache_salt is not known, and passed over
   no_token_ids   return_token_ids is not known (older releases)
   strings        return_tokens_as_token_ids is not known: logprobs are keyed by text
@@ -21,7 +23,12 @@
   no_tokenizer   neither /tokenize nor /detokenize
   cleans_up      /detokenize drops blanks before punctuation (clean_up_tokenization_spaces)
   two_per_event  two tokens in an event (stream_interval)
+  loses_token    that token of each stream does not come
+  slow_metrics   seconds that /metrics takes
+  dies_after     after so many requests it ends, before the last stream's [DONE]
 """
+
+import time
 
 import mock_tokenizer
 from mock_engine import text_of
@@ -61,6 +68,7 @@ class VllmMock(Mock):
         handler.send_json({"vllm_config": config, "vllm_env": {"VLLM_BATCH_INVARIANT": self.quirk("dev_mode")}, "system_env": {}})
 
     def metrics(self, handler):
+        time.sleep(self.quirk("slow_metrics") or 0)
         running, waiting = self.engine.load()
         engine = self.engine
         others = len(self.bodies) * (self.quirk("extra_tokens") or 0)
@@ -75,6 +83,7 @@ class VllmMock(Mock):
             f"vllm:generation_tokens_total{label} {float(engine.generated + others)}",
             f"vllm:num_preemptions_total{label} {float(len(self.bodies) * (self.quirk('preempted') or 0))}",
             *self.step_tokens(),
+            *self.cache_tokens(),
             # As release 0.32.0 has it: names that end in other names.
             'vllm:cache_config_info{_block_size_resolved="True",block_size="16",cache_dtype="auto",'
             f'effective_attention_block_size="128",enable_prefix_caching="{engine.cache}",engine="0",'
@@ -102,6 +111,13 @@ class VllmMock(Mock):
                 f"vllm:iteration_tokens_total_sum{{{label}}} {float(self.engine.step_tokens)}",
                 f"vllm:iteration_tokens_total_created{{{label}}} 1.7e+09",
                 f"vllm:spec_decode_num_drafts_total{{{label}}} {float(steps if speculates else 0)}"]
+
+    def cache_tokens(self):
+        label = '{engine="0",model_name="tiny"}'
+        if self.quirk("no_hits"):
+            return []
+        return [f"vllm:prefix_cache_queries_total{label} {float(self.engine.cache_queries)}",
+                f"vllm:prefix_cache_hits_total{label} {float(self.engine.cache_hits)}"]
 
     def reset(self, handler):
         if not self.quirk("lying_reset"):
@@ -145,7 +161,8 @@ class VllmMock(Mock):
                 "system_fingerprint": "vllm-0.27.0-deadbeef" if moved else "vllm-0.27.0-0badcafe"}
 
     def usage(self, sequence, total):
-        details = None if self.quirk("no_details") else {"cached_tokens": sequence.cached}
+        hidden = self.quirk("no_details") or (self.quirk("null_when_none") and not sequence.cached)
+        details = None if hidden else {"cached_tokens": sequence.cached}
         return {"prompt_tokens": len(sequence.ids), "completion_tokens": total, "total_tokens": len(sequence.ids) + total,
                 "prompt_tokens_details": details}
 
@@ -175,7 +192,8 @@ class VllmMock(Mock):
             if total == self.quirk("error_after"):
                 handler.send_event({"error": {"message": "EngineCore died", "type": "InternalServerError", "code": 500}})
                 break
-            pending.append(output)
+            if total != self.quirk("loses_token"):
+                pending.append(output)
             ended = total == sequence.max_new_tokens
             if self.quirk("two_per_event") and len(pending) == 1 and not ended:
                 continue
@@ -183,5 +201,7 @@ class VllmMock(Mock):
             pending = []
         if body.get("stream_options", {}).get("include_usage"):
             handler.send_event({**self.head(), "choices": [], "usage": self.usage(sequence, total)})
+        if self.quirk("dies_after") == len(self.bodies):
+            self.stop()
         handler.send_event(b"[DONE]")
         handler.end_stream()
