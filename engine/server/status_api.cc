@@ -44,6 +44,21 @@ json LoadJson(const LoopCounters& now, int kv_pool_tokens) {
           {"max_total_num_tokens", kv_pool_tokens}};
 }
 
+/// What of the options vLLM's interface tells in this place, in its development mode.
+json VllmConfig(const ServedModel& model) {
+  const EngineOptions& options = model.options;
+  return {{"model_config",
+           {{"model", model.name},
+            {"dtype", std::string("torch.") + DTypeName(model.config().dtype)},
+            {"max_model_len", model.config().context_len}}},
+          {"cache_config",
+           {{"block_size", options.page_size}, {"enable_prefix_caching", options.radix_cache}}},
+          {"parallel_config", {{"tensor_parallel_size", 1}, {"pipeline_parallel_size", 1}}},
+          {"scheduler_config",
+           {{"max_num_batched_tokens", options.chunked_prefill_size},
+            {"max_num_seqs", options.max_running_requests}}}};
+}
+
 double FlushTimeout(const ServedRequest& http) {
   const auto found = http.query.find("timeout");
   if (found == http.query.end()) return 0.0;
@@ -86,6 +101,7 @@ HttpReply ServerInfo(const ServedModel& model) {
   body["max_total_num_tokens"] = model.engine->kv_pool_tokens();
   body["max_req_input_len"] = model.config().context_len - 1;
   body["vocab_size"] = model.config().vocab_size;
+  body["vllm_config"] = VllmConfig(model);
   body["internal_states"] =
       json::array({LoadJson(model.loop->counters(), model.engine->kv_pool_tokens())});
   json subject = json::array();

@@ -236,6 +236,19 @@ class Completions(ServeCase):
 
 
 class Status(ServeCase):
+    def test_vllms_interface_tells_the_sizes_that_plans_are_made_of(self):
+        # Prompts of more chunks than an answer has tokens do not form a batch.
+        server = self.serve("--page-size", "8", "--chunked-prefill-size", "64", "--max-running-requests", "5")
+        self.addCleanup(server.stop)
+        run = self.detcheck("manifest", "--json", "--endpoint", server.url, "--api", "vllm")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        told = {field["name"]: field["value"] for field in json.loads(run.stdout)["subject"]}
+        self.assertEqual(told["engine.chunked_prefill_size"], "64")
+        self.assertEqual(told["engine.max_running_requests"], "5")
+        self.assertEqual(told["engine.page_size"], "8")
+        self.assertEqual(told["model.dtype"], "bfloat16")
+        self.assertEqual(told["parallelism.tp_size"], "1")
+
     def test_what_the_server_says_of_itself(self):
         server = self.serve("--page-size", "8", "--chunked-prefill-size", "64")
         self.addCleanup(server.stop)
