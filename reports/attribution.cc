@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reports/divergence.h"
+#include "reports/judgement_words.h"
 
 namespace detcheck {
 namespace {
@@ -90,14 +91,13 @@ constexpr std::array<Rule, 7> kRules = {{
 struct GapClass {
   NearTie near_tie;
   double up_to;
-  const char* word;
 };
 
 constexpr std::array<GapClass, 4> kGapClasses = {{
-    {NearTie::kZero, 0.0, "0"},
-    {NearTie::kEighth, 0.125, "<=0.125"},
-    {NearTie::kTenths, 0.7, "<=0.7"},
-    {NearTie::kNone, std::numeric_limits<double>::infinity(), ">0.7"},
+    {NearTie::kZero, 0.0},
+    {NearTie::kEighth, 0.125},
+    {NearTie::kTenths, 0.7},
+    {NearTie::kNone, std::numeric_limits<double>::infinity()},
 }};
 
 }  // namespace
@@ -110,10 +110,7 @@ NearTie NearTieOf(double gap) {
 }
 
 std::string ToString(NearTie near_tie) {
-  for (const GapClass& one : kGapClasses) {
-    if (one.near_tie == near_tie) return one.word;
-  }
-  return "";
+  return WordOf(kNearTieWords, near_tie);
 }
 
 bool InputsDiffer(const Sample& a, const Sample& b) {

@@ -13,23 +13,6 @@ namespace {
 constexpr int kMinInt = std::numeric_limits<int>::min();
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 
-constexpr std::pair<Verdict, std::string_view> kVerdictWordList[] = {
-    {Verdict::kPass, "pass"},
-    {Verdict::kFail, "fail"},
-    {Verdict::kInconclusive, "inconclusive"},
-    {Verdict::kUnsupported, "unsupported"},
-    {Verdict::kError, "error"},
-};
-constexpr WordTable<Verdict> kVerdictWords = kVerdictWordList;
-
-constexpr std::pair<NearTie, std::string_view> kNearTieWordList[] = {
-    {NearTie::kZero, "0"},
-    {NearTie::kEighth, "<=0.125"},
-    {NearTie::kTenths, "<=0.7"},
-    {NearTie::kNone, ">0.7"},
-};
-constexpr WordTable<NearTie> kNearTieWords = kNearTieWordList;
-
 void WriteWords(std::string_view name, const std::vector<std::string>& words, JsonText* json) {
   json->Key(name);
   json->BeginArray();

@@ -7,6 +7,15 @@
 
 namespace detcheck {
 
+inline constexpr std::pair<Verdict, std::string_view> kVerdictWordList[] = {
+    {Verdict::kPass, "pass"},
+    {Verdict::kFail, "fail"},
+    {Verdict::kInconclusive, "inconclusive"},
+    {Verdict::kUnsupported, "unsupported"},
+    {Verdict::kError, "error"},
+};
+inline constexpr WordTable<Verdict> kVerdictWords = kVerdictWordList;
+
 inline constexpr std::pair<Cause, std::string_view> kCauseWordList[] = {
     {Cause::kNone, "none"},
     {Cause::kInput, "input"},
@@ -39,6 +48,14 @@ inline constexpr std::pair<ConditionKind, std::string_view> kConditionWordList[]
     {ConditionKind::kFirstRun, "first_run"},
 };
 inline constexpr WordTable<ConditionKind> kConditionWords = kConditionWordList;
+
+inline constexpr std::pair<NearTie, std::string_view> kNearTieWordList[] = {
+    {NearTie::kZero, "0"},
+    {NearTie::kEighth, "<=0.125"},
+    {NearTie::kTenths, "<=0.7"},
+    {NearTie::kNone, ">0.7"},
+};
+inline constexpr WordTable<NearTie> kNearTieWords = kNearTieWordList;
 
 inline constexpr std::pair<TokenIdentity, std::string_view> kTokenIdentityWordList[] = {
     {TokenIdentity::kIds, "ids"},

@@ -2,18 +2,11 @@
 
 #include <utility>
 
-#include "fixtures/words.h"
+#include "fixtures/support_words.h"
 #include "reports/record_json.h"
 
 namespace detcheck {
 namespace {
-
-constexpr std::pair<SupportAnswer, std::string_view> kAnswerWordList[] = {
-    {SupportAnswer::kDocumented, "documented"},
-    {SupportAnswer::kDocumentedUnsupported, "documented_unsupported"},
-    {SupportAnswer::kUndocumented, "undocumented"},
-};
-constexpr WordTable<SupportAnswer> kAnswerWords = kAnswerWordList;
 
 constexpr std::pair<FeatureUse, std::string_view> kUseWordList[] = {
     {FeatureUse::kOff, "off"}, {FeatureUse::kOn, "on"}, {FeatureUse::kUnknown, "unknown"}};
@@ -29,7 +22,7 @@ std::string TextOrNothing(const JsonValue& value, std::string_view field) {
 
 void WriteFeature(const FeatureFinding& feature, JsonText* json) {
   json->BeginObject();
-  json->Field("answer", WordOf(kAnswerWords, feature.answer));
+  json->Field("answer", WordOf(kSupportAnswerWords, feature.answer));
   WriteText("feature", feature.feature, json);
   WriteTextUnlessEmpty("note", feature.note, json);
   json->Key("sources");
@@ -43,7 +36,7 @@ void WriteFeature(const FeatureFinding& feature, JsonText* json) {
 FeatureFinding ReadFeature(const JsonValue& value) {
   value.CheckFields({"answer", "feature", "note", "sources", "use"});
   FeatureFinding feature;
-  feature.answer = value.At("answer").Word(kAnswerWords);
+  feature.answer = value.At("answer").Word(kSupportAnswerWords);
   feature.feature = ReadText(value.At("feature"));
   feature.note = TextOrNothing(value, "note");
   for (const JsonValue& source : value.At("sources").Items()) {
@@ -76,7 +69,7 @@ SupportSource ReadSource(const JsonValue& value) {
 
 void WriteSupport(const SupportFinding& finding, JsonText* json) {
   json->BeginObject();
-  json->Field("answer", WordOf(kAnswerWords, finding.answer));
+  json->Field("answer", WordOf(kSupportAnswerWords, finding.answer));
   WriteTextUnlessEmpty("attention_backend", finding.attention_backend, json);
   WriteText("engine", finding.engine, json);
   json->Key("features");
@@ -103,7 +96,7 @@ SupportFinding ReadSupport(const JsonValue& value) {
   value.CheckFields({"answer", "attention_backend", "engine", "features", "reason", "releases",
                      "sources", "version"});
   SupportFinding finding;
-  finding.answer = value.At("answer").Word(kAnswerWords);
+  finding.answer = value.At("answer").Word(kSupportAnswerWords);
   finding.attention_backend = TextOrNothing(value, "attention_backend");
   finding.engine = ReadText(value.At("engine"));
   finding.reason = TextOrNothing(value, "reason");
