@@ -11,7 +11,10 @@ Protocol OpenProtocol(const std::string& json, const std::string& path) {
   Protocol protocol = ProtocolFromJson(json, path);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (std::string& fixture : protocol.fixtures) {
-    if (fixture.ends_with(".json")) fixture = (folder / fixture).string();
+    if (!NamesFixtureFile(fixture)) continue;
+    const std::string file = (folder / fixture).string();
+    protocol.fixture_files[fixture] = FixtureFileDigest(file);
+    fixture = file;
   }
   try {
     protocol.settings.criterion = WithSchema(protocol.settings.criterion, folder.string());

@@ -58,15 +58,37 @@ std::string CriterionInWords(const Criterion& criterion) {
   return fmt::format("{} ({:.12})", words, CriterionDigest(criterion));
 }
 
+// Its files may change under its name.
+std::string ProtocolInWords(const std::optional<Protocol>& protocol) {
+  if (!protocol) return "none";
+  return fmt::format("{} ({:.12})", protocol->name, ProtocolDigest(*protocol));
+}
+
+std::string ScopeInWords(const std::vector<ScopeWord>& required) {
+  std::string words;
+  for (const ScopeWord word : required) words += (words.empty() ? "" : ",") + ToString(word);
+  return words.empty() ? "none" : words;
+}
+
+// What the answers were to show, and by what they were judged.
+void AddChangesOfWhatWasAsked(const Report& a, const Report& b, ReportDiff* diff) {
+  for (FieldChange change : {
+           FieldChange{"protocol", ProtocolInWords(a.protocol), ProtocolInWords(b.protocol)},
+           FieldChange{"criterion", CriterionInWords(a.plan.criterion),
+                       CriterionInWords(b.plan.criterion)},
+           FieldChange{"required scope", ScopeInWords(a.plan.required_scope),
+                       ScopeInWords(b.plan.required_scope)},
+       }) {
+    if (change.before != change.after) diff->can_explain.push_back(std::move(change));
+  }
+}
+
 void AddManifestChanges(const Report& a, const Report& b, ReportDiff* diff) {
   diff->can_explain = Changes(a.subject, b.subject);
   for (FieldChange& change : Changes(a.harness, b.harness)) {
     auto& list = CanExplain(a, change.name) ? diff->can_explain : diff->informational;
     list.push_back(std::move(change));
   }
-  const std::string before = CriterionInWords(a.plan.criterion);
-  const std::string after = CriterionInWords(b.plan.criterion);
-  if (before != after) diff->can_explain.push_back({"criterion", before, after});
 }
 
 // Prompts of subjects, with the name of one of them.
@@ -242,6 +264,7 @@ bool ReportDiff::Differ() const {
 ReportDiff DiffReports(const Report& a, const Report& b, bool compare_changed_requests) {
   ReportDiff diff;
   AddManifestChanges(a, b, &diff);
+  AddChangesOfWhatWasAsked(a, b, &diff);
   const Rows rows_a(a);
   const Rows rows_b(b);
   ComparePrompts(rows_a.rows(), rows_b.rows(), &diff);

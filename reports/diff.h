@@ -22,7 +22,9 @@ struct RowChange {
 
 /// What changed from report A to report B.
 struct ReportDiff {
-  std::vector<FieldChange> can_explain;    ///< Changes of what answers depend on.
+  /// Changes of what answers and verdicts depend on: fields of the manifests, the protocol, the
+  /// criterion, the required scope.
+  std::vector<FieldChange> can_explain;
   std::vector<FieldChange> informational;  ///< Changes of what they should not depend on.
   std::vector<std::string> only_in_a;      ///< Subjects whose prompt the other report has not.
   std::vector<std::string> only_in_b;

@@ -119,6 +119,10 @@ std::string Difference(const Report& report, const Report& baseline, const Sampl
   return DifferenceInWords(baseline, expected, actual, criterion == CriterionKind::kBitwise);
 }
 
+bool HasTrace(const Sample& sample) {
+  return TraceBytes(*sample.answer, IdentityOf({sample})).has_value();
+}
+
 GateCase CaseOf(const Report& report, const ReportRow& row, const Baseline& baseline) {
   const ReportRow* golden = baseline.Find(row);
   if (golden == nullptr) return Inconclusive("no matching row in the baseline");
@@ -128,6 +132,10 @@ GateCase CaseOf(const Report& report, const ReportRow& row, const Baseline& base
   if (!row.reference) return Inconclusive("there is no reference to hold against the baseline");
   if (!AreComparable(*golden->reference->answer, *row.reference->answer)) {
     return Inconclusive("one has token IDs and the other text alone: nothing to compare by");
+  }
+  if (report.plan.criterion.kind == CriterionKind::kBitwise &&
+      HasTrace(*golden->reference) != HasTrace(*row.reference)) {
+    return Inconclusive("one has logprobs and the other none: their bits cannot be compared");
   }
   GateCase one;
   one.message = Difference(report, baseline.report(), *golden->reference, *row.reference);

@@ -166,7 +166,10 @@ void WriteList(const std::vector<std::string>& texts,
 
 std::string ProtocolJson(const std::optional<Protocol>& protocol) {
   if (!protocol) return "null";
-  return "{\"content\":" + protocol->json + ",\"sha256\":\"" + ProtocolDigest(*protocol) + "\"}";
+  const bool has_files = !protocol->fixture_files.empty();
+  return "{\"content\":" + protocol->json +
+         (has_files ? ",\"fixture_files\":" + FixtureFilesJson(*protocol) : "") + ",\"sha256\":\"" +
+         ProtocolDigest(*protocol) + "\"}";
 }
 
 }  // namespace

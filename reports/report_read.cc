@@ -132,6 +132,7 @@ class TranscriptReading {
       record.engine_steps = ReadEngineSteps(*steps);
     }
     if (const auto scores = value.Find("scores")) record.scores = LogprobsOf(*scores);
+    if (const std::string fault = RecordFault(plan_, record); !fault.empty()) value.Fail(fault);
     return record;
   }
 
@@ -188,13 +189,27 @@ Plan ReadPlanOf(const JsonDocument& document) {
   return PlanFromJson(CanonicalJson(document.tree().at("plan")), document.file() + ": plan");
 }
 
+// The files that the protocol names, each with its digest.
+void ReadFixtureFiles(const JsonValue& value, Protocol* protocol) {
+  for (const JsonValue& file : value.Items()) {
+    file.CheckFields({"name", "sha256"});
+    const std::string& name = file.At("name").String();
+    const auto& named = protocol->fixtures;
+    if (!NamesFixtureFile(name) || std::find(named.begin(), named.end(), name) == named.end()) {
+      file.Fail(Quoted(name) + " is no file that the protocol names");
+    }
+    protocol->fixture_files[name] = file.At("sha256").String();
+  }
+}
+
 std::optional<Protocol> ReadProtocol(const JsonDocument& document) {
   const JsonValue value = document.Root().At("protocol");
   if (value.IsNull()) return std::nullopt;
-  value.CheckFields({"content", "sha256"});
+  value.CheckFields({"content", "fixture_files", "sha256"});
   value.At("content");
   Protocol protocol =
       ProtocolFromJson(CanonicalJson(document.tree().at("protocol").at("content")), value.Where());
+  if (const auto files = value.Find("fixture_files")) ReadFixtureFiles(*files, &protocol);
   const JsonValue digest = value.At("sha256");
   if (digest.String() != ProtocolDigest(protocol)) digest.Fail("is not of the content");
   return protocol;

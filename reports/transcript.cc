@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "engine/base/error.h"
@@ -62,6 +64,18 @@ TranscriptWriter::~TranscriptWriter() {
 
 void TranscriptWriter::Append(const StepRecord& record) {
   WriteAll(fd_, TranscriptRecordLine(record) + "\n", path_);
+}
+
+std::string RecordFault(const Plan& plan, const StepRecord& record) {
+  if (record.step < 0 || record.step >= std::ssize(plan.steps)) {
+    return fmt::format("step: {} is no step of the plan, which has {}", record.step,
+                       plan.steps.size());
+  }
+  const size_t num_items = plan.steps[record.step].items.size();
+  const size_t num_answers = std::max(record.completions.size(), record.prompt_digests.size());
+  if (num_answers <= num_items) return "";
+  return fmt::format("{} answers or prompts, step {} has {} items", num_answers, record.step,
+                     num_items);
 }
 
 Transcript ReadTranscript(const std::string& path) {

@@ -70,6 +70,10 @@ class TranscriptWriter {
 /// `complete` stays false: the file does not say. Throws Error(kInput): "FILE: line N: fact".
 Transcript ReadTranscript(const std::string& path);
 
+/// Why a record cannot be of the plan: no such step, or more answers or prompts than the step has
+/// items. Empty where it can.
+std::string RecordFault(const Plan& plan, const StepRecord& record);
+
 /// Where a resumed run must begin again: the last step at or before the first unfinished one that
 /// needs nothing of what the steps before it left in the cache (a mode's first step, a flush, a
 /// restart, or a cold step that bypasses the cache, as do all up to the next flush). Drops the

@@ -214,6 +214,25 @@ class Protocols(BinaryCase):
         requests = self.report()["judgement"]["modes"][0]["requests"]
         self.assertEqual([r["id"] for r in requests if r["subject"]], ["m1"])
 
+    def test_a_file_of_fixtures_that_was_changed_afterwards(self):
+        fixtures = {
+            "schema": "detcheck.fixtures/1", "name": "own", "description": "", "origin": "",
+            "license": "CC0-1.0", "tokenizer": None, "vocab_size": 32000,
+            "fixtures": [{"id": "m1", "role": "subject", "prompt_ids": [1, 2, 3]}],
+        }
+        self.write("deep/own.json", fixtures)
+        run = self.run_protocol({**PROTOCOL, "fixtures": ["own.json"]}, name="deep/p.json")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual([file["name"] for file in self.report()["protocol"]["fixture_files"]], ["own.json"])
+        gate = ("gate", "--protocol", "deep/p.json", "r.json")
+        self.write("deep/own.json", json.dumps(fixtures, indent=2))
+        self.assertEqual(self.detcheck(*gate).returncode, 0)
+        fixtures["fixtures"][0]["prompt_ids"] = [1, 2, 4]
+        self.write("deep/own.json", fixtures)
+        changed = r"r\.json: protocol\.fixture_files: own\.json was another \(\w+…, now \w+…\)"
+        self.assert_refused(self.detcheck(*gate), changed)
+        self.assertEqual(self.detcheck("gate", "r.json").returncode, 0)
+
     def test_a_dry_run_saves_its_plan(self):
         self.write("p.json", PROTOCOL)
         run = self.detcheck("run", "p.json", "--dry-run", "--plan", "plan.json")

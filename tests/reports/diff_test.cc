@@ -50,6 +50,31 @@ TEST(Diff, TheEnvironmentCanExplainWhereTheEngineIsPartOfDetcheck) {
   EXPECT_THAT(RenderDiff(DiffReports(a, b)), HasSubstr("can explain others\n  env.OMP"));
 }
 
+TEST(Diff, WhatTheReportsWereJudgedByIsListed) {
+  const auto protocol = [](const std::string& name) {
+    return ProtocolFromJson(R"({"schema":"detcheck.protocol/1","name":")" + name +
+                                R"(","modes":["single"],"criterion":"bitwise",)"
+                                R"("required_scope":[]})",
+                            "p.json");
+  };
+  Report a = Steady(kAnswer);
+  Report b = a;
+  a.plan.required_scope = {ScopeWord::kBatch, ScopeWord::kRestart};
+  b.protocol = protocol("mine");
+  const std::string digest = ProtocolDigest(*b.protocol).substr(0, 12);
+  EXPECT_THAT(RenderDiff(DiffReports(a, b)),
+              HasSubstr("Changes that can explain others\n"
+                        "  protocol: 'none' -> 'mine (" +
+                        digest + ")'\n  required scope: 'batch,restart' -> 'none'\n"));
+  a = b;
+  EXPECT_EQ(DiffReports(a, b).can_explain.size(), 0u);
+  b.protocol->fixture_files["f.json"] = std::string(64, 'a');
+  EXPECT_THAT(RenderDiff(DiffReports(a, b)), HasSubstr("  protocol: 'mine (" + digest));
+  b.protocol = a.protocol;
+  b.plan.criterion.kind = CriterionKind::kTokenIds;
+  EXPECT_THAT(RenderDiff(DiffReports(a, b)), HasSubstr("  criterion: 'bitwise' -> 'token_ids'"));
+}
+
 TEST(Diff, TokensDiffer) {
   const ReportDiff diff = DiffReports(Steady(kAnswer), Steady(Says({1, 2, 3, 9, 5, 6, 7, 8})));
   EXPECT_TRUE(diff.Differ());

@@ -66,6 +66,30 @@ TEST(GateProtocol, AShardAlone) {
   Report report = RunBy(protocol);
   report.plan.shard = Shard{2, 3, {0}};
   EXPECT_EQ(Refusal(report, &protocol), "r.json: plan.shard: is shard 2 of 3: merge them first");
+  report.protocol.reset();
+  EXPECT_EQ(Refusal(report, nullptr), "r.json: plan.shard: is shard 2 of 3: merge them first");
+}
+
+TEST(GateProtocol, AFileOfFixturesThatWasChangedUnderItsName) {
+  Protocol declared = ProtocolFromJson(
+      R"({"schema":"detcheck.protocol/1","name":"mine","modes":["single"],"fixtures":["f.json"],)"
+      R"("criterion":"bitwise","required_scope":[]})",
+      "p.json");
+  const Report earlier = RunBy(declared);
+  declared.fixture_files["f.json"] = std::string(64, 'a');
+  const Report report = RunBy(declared);
+  const Report read = ReportFromJson(ReportToJson(report), "r.json");
+  EXPECT_EQ(read.protocol->fixture_files, declared.fixture_files);
+  EXPECT_EQ(ReportToJson(read), ReportToJson(report));
+  EXPECT_EQ(Refusal(read, &declared), "no error");
+  declared.fixture_files["f.json"] = std::string(64, 'b');
+  EXPECT_EQ(Refusal(read, &declared),
+            "r.json: protocol.fixture_files: f.json was another (aaaaaaaaaaaa…, now "
+            "bbbbbbbbbbbb…)");
+  const Report old = ReportFromJson(ReportToJson(earlier), "old.json");
+  EXPECT_EQ(Refusal(old, nullptr), "no error") << "reports of earlier versions are read";
+  EXPECT_EQ(Refusal(old, &declared),
+            "r.json: protocol.fixture_files: do not tell what was in f.json");
 }
 
 TEST(GateProtocol, ACriterionThatWasChangedAfterwards) {

@@ -195,5 +195,14 @@ TEST(Report, LargeReportsAreQuick) {
   EXPECT_LT(compared, 20.0);
 }
 
+// With the right digest: what no run wrote all the same.
+TEST(Report, MoreAnswersThanTheStepAskedForAreRefused) {
+  Report report = ReportOf(SteadyRun(Says({1, 2, 3})));
+  report.transcript.records[0].completions.push_back(Says({1, 2, 3}));
+  const std::string json = ReportToJson(report);
+  EXPECT_EQ(MessageOf(json),
+            "r.json: transcript.records[0]: 2 answers or prompts, step 0 has 1 items");
+}
+
 }  // namespace
 }  // namespace detcheck

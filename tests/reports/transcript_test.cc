@@ -195,6 +195,22 @@ TEST(TranscriptLine, EveryTruncationAndEveryChangedByteIsReadOrRefused) {
   }
 }
 
+TEST(RecordFault, WhatCannotBeOfThePlan) {
+  const RunBuilder run = SteadyRun(Says({1, 2}));
+  const Plan& plan = run.plan();
+  StepRecord record = run.transcript().records[0];
+  EXPECT_EQ(RecordFault(plan, record), "");
+  record.completions.clear();
+  EXPECT_EQ(RecordFault(plan, record), "") << "fewer answers are a fact of the target";
+  record.completions.assign(2, Says({1}));
+  EXPECT_EQ(RecordFault(plan, record), "2 answers or prompts, step 0 has 1 items");
+  record.completions.clear();
+  record.prompt_digests.assign(2, "");
+  EXPECT_EQ(RecordFault(plan, record), "2 answers or prompts, step 0 has 1 items");
+  record.step = 8;
+  EXPECT_EQ(RecordFault(plan, record), "step: 8 is no step of the plan, which has 8");
+}
+
 TEST(TranscriptLine, BadLogprobs) {
   const char* blocks[] = {
       R"({"chosen":"zczMvQ==","type":"f16"})",
