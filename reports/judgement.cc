@@ -139,6 +139,16 @@ void AddLaterReasons(const Plan& plan, const std::vector<size_t>& num_before,
   }
 }
 
+// That texts of the last request could not be judged.
+void AddUnknownTexts(const Plan& plan, ModeJudgement* judgement) {
+  const RequestJudgement& request = judgement->requests.back();
+  if (!request.subject || !request.validity || request.validity->num_unknown == 0) return;
+  Add(Verdict::kInconclusive,
+      fmt::format("{}: {} texts could not be judged", plan.requests[request.request].id,
+                  request.validity->num_unknown),
+      judgement);
+}
+
 ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const TextFindings& texts,
                         Mode mode) {
   ModeJudgement judgement;
@@ -151,6 +161,7 @@ ModeJudgement JudgeMode(const Plan& plan, const Transcript& transcript, const Te
     if (samples.subject && why) {
       Add(Verdict::kInconclusive, plan.requests[samples.request].id + ": " + *why, &judgement);
     }
+    AddUnknownTexts(plan, &judgement);
   }
   std::vector<size_t> num_reasons;
   for (const RequestJudgement& request : judgement.requests) {
@@ -247,19 +258,7 @@ void JudgeRun(const Plan& plan, const Transcript& transcript, Judgement* judgeme
 }  // namespace
 
 std::string ToString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPass:
-      return "pass";
-    case Verdict::kFail:
-      return "fail";
-    case Verdict::kInconclusive:
-      return "inconclusive";
-    case Verdict::kUnsupported:
-      return "unsupported";
-    case Verdict::kError:
-      return "error";
-  }
-  return "";
+  return WordOf(kVerdictWords, verdict);
 }
 
 std::string ToString(Cause cause) {

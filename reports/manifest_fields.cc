@@ -95,6 +95,12 @@ constexpr auto kHarnessFields = std::to_array<FieldMeaning>({
     {"library.fmt", kInformation, false, "version of its headers"},
     {"library.nlohmann_json", kInformation, false, "version of its headers"},
     {"library.cli11", kInformation, false, "version of its headers"},
+    {"library.cpp_httplib", kInformation, false, "version of its headers, or not built in"},
+    {"library.valijson", kInformation, false,
+     "built in, or not built in: its headers do not tell their version"},
+    {"library.curl", kInformation, false, "version in use"},
+    {"library.pcre2", kInformation, false, "version in use"},
+    {"library.utf8proc", kInformation, false, "version in use"},
     {"library.loaded", kInformation, false,
      "files of the shared libraries in this process, by their last part"},
 });
@@ -103,6 +109,17 @@ const FieldMeaning* Find(std::string_view name) {
   const auto it = std::find_if(kSubjectFields.begin(), kSubjectFields.end(),
                                [&](const FieldMeaning& field) { return field.name == name; });
   return it == kSubjectFields.end() ? nullptr : &*it;
+}
+
+// Of the first manifest that has a value for the field.
+FieldSource SourceOfAny(const std::vector<std::pair<std::string, Manifest>>& named,
+                        const std::string& field_name) {
+  for (const auto& [name, manifest] : named) {
+    for (const ManifestField& field : manifest) {
+      if (field.name == field_name && !field.value.empty()) return field.source;
+    }
+  }
+  return FieldSource::kUnknown;
 }
 
 }  // namespace
@@ -139,6 +156,30 @@ Manifest WithUnknownFields(const Manifest& subject) {
     if (Find(field.name) == nullptr) manifest.push_back(field);
   }
   return manifest;
+}
+
+Manifest CommonManifest(const std::vector<std::pair<std::string, Manifest>>& named) {
+  Manifest common;
+  for (const auto& [name, manifest] : named) {
+    for (const ManifestField& field : manifest) {
+      const bool is_there = std::any_of(common.begin(), common.end(),
+                                        [&](const auto& one) { return one.name == field.name; });
+      if (!is_there) common.push_back(field);
+    }
+  }
+  for (ManifestField& field : common) {
+    std::string all;
+    bool differ = false;
+    for (const auto& [name, manifest] : named) {
+      const std::string value = FieldValue(manifest, field.name);
+      differ = differ || value != field.value;
+      all += (all.empty() ? "" : "; ") + name + ": " + (value.empty() ? "not known" : value);
+    }
+    if (!differ) continue;
+    if (field.value.empty()) field.source = SourceOfAny(named, field.name);
+    field.value = all;
+  }
+  return common;
 }
 
 std::string IdentityDigest(const Manifest& subject) {

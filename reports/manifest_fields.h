@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/backend.h"
@@ -32,6 +33,10 @@ Manifest WithUnknownFields(const Manifest& subject);
 
 /// The value of the field; empty where it is unknown.
 std::string FieldValue(const Manifest& manifest, std::string_view name);
+
+/// What manifests have in common: where values differ, all of them, each with its manifest's name
+/// ("shard 1: a; shard 2: not known").
+Manifest CommonManifest(const std::vector<std::pair<std::string, Manifest>>& named);
 
 /// Digest of the fields that are the subject's identity, whatever their order; unknown ones count
 /// as absent.

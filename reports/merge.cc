@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace detcheck {
 namespace {
 
 constexpr std::string_view kProcessStart = "process.start";
+/// Of the harness: what the embedded engine was built from, and how.
+constexpr std::array<std::string_view, 5> kOfTheBuild = {
+    "detcheck.version", "detcheck.git_revision", "detcheck.git_dirty", "compiler", "build_type"};
 
 [[noreturn]] void Refuse(const ShardReport& shard, const std::string& fact) {
   throw Error(ErrorCode::kInput, OneLine(shard.file) + ": " + fact);
@@ -46,13 +50,26 @@ void RequireSamePlan(const ShardReport& first, const ShardReport& other) {
 }
 
 // `place` names the manifest.
+void RequireSameField(const ShardReport& first, const Manifest& a, const ShardReport& other,
+                      const Manifest& b, const std::string& place, std::string_view name) {
+  if (FieldValue(a, name) == FieldValue(b, name)) return;
+  Refuse(other, fmt::format("{}.{}: another target: '{}', that of {} is '{}'", place, name,
+                            OneLine(FieldValue(b, name)), OneLine(first.file),
+                            OneLine(FieldValue(a, name))));
+}
+
 void RequireSameSubject(const ShardReport& first, const Manifest& a, const ShardReport& other,
                         const Manifest& b, const std::string& place) {
   for (const std::string& name : DifferingIdentity(a, b)) {
-    if (name == kProcessStart) continue;
-    Refuse(other, fmt::format("{}.{}: another target: '{}', that of {} is '{}'", place, name,
-                              OneLine(FieldValue(b, name)), OneLine(first.file),
-                              OneLine(FieldValue(a, name))));
+    if (name != kProcessStart) RequireSameField(first, a, other, b, place, name);
+  }
+}
+
+// The embedded engine is part of detcheck.
+void RequireSameBuild(const ShardReport& first, const ShardReport& other) {
+  if (!FieldValue(first.report.subject, "engine.name").starts_with("detcheck-")) return;
+  for (const std::string_view name : kOfTheBuild) {
+    RequireSameField(first, first.report.harness, other, other.report.harness, "harness", name);
   }
 }
 
@@ -69,6 +86,7 @@ void RequireSameTarget(const ShardReport& first, const ShardReport& other) {
   }
   if (a.empty()) {
     RequireSameSubject(first, first.report.subject, other, other.report.subject, "subject");
+    RequireSameBuild(first, other);
   }
 }
 
@@ -111,6 +129,55 @@ std::string WithoutShard(std::string arguments) {
   return arguments.erase(begin, arguments.find(' ', begin + kOption.size()) - begin);
 }
 
+// What the harnesses of all shards have in common.
+Manifest CommonHarness(const std::vector<ShardReport>& shards) {
+  std::vector<std::pair<std::string, Manifest>> named;
+  for (const ShardReport& shard : shards) {
+    named.emplace_back(fmt::format("shard {}", ShardIn(shard).index), shard.report.harness);
+    for (ManifestField& field : named.back().second) {
+      if (field.name == "arguments") field.value = WithoutShard(field.value);
+    }
+  }
+  return CommonManifest(named);
+}
+
+// The digest of one target's identity after two shards, whose digests before them need not be the
+// same (its process may have been started anew). That it changed in one of them tells before that
+// it could not be read again, and both before that it is what it was.
+std::string IdentityAfter(const std::string& before, const std::string& after,
+                          const std::string& next_before, const std::string& next_after) {
+  const bool is_changed = !before.empty() && !after.empty() && after != before;
+  if (is_changed || next_after == next_before || next_before.empty()) return after;
+  return next_after == before ? next_before : next_after;
+}
+
+// Adds what the targets of the next shard were before and after it.
+void AddIdentities(const Transcript& next, size_t num_targets, Transcript* all) {
+  const auto split = [&](const std::string& joined) {
+    std::vector<std::string> each =
+        num_targets == 1 ? std::vector<std::string>{joined} : SplitIdentities(joined);
+    each.resize(num_targets);
+    return each;
+  };
+  const auto join = [](const std::vector<std::string>& each) {
+    return each.size() == 1 ? each.front() : JoinIdentities(each);
+  };
+  std::vector<std::string> before = split(all->identity);
+  std::vector<std::string> after = split(all->identity_after);
+  const std::vector<std::string> next_before = split(next.identity);
+  const std::vector<std::string> next_after = split(next.identity_after);
+  for (size_t i = 0; i < num_targets; ++i) {
+    if (before[i].empty()) {  // Was not reached before.
+      before[i] = next_before[i];
+      after[i] = next_after[i];
+    } else {
+      after[i] = IdentityAfter(before[i], after[i], next_before[i], next_after[i]);
+    }
+  }
+  all->identity = join(before);
+  all->identity_after = join(after);
+}
+
 /// Adds reports to the first, one after another.
 class Merging {
  public:
@@ -137,10 +204,8 @@ class Merging {
     for (const auto& [text, finding] : shard.texts) AddFinding(text, finding);
   }
 
-  Report Take() {
-    for (ManifestField& field : report_.harness) {
-      if (field.name == "arguments") field.value = WithoutShard(field.value);
-    }
+  Report Take(Manifest harness) {
+    report_.harness = std::move(harness);
     if (starts_.size() > 1) {
       for (ManifestField& field : report_.subject) {
         if (field.name == kProcessStart) field = {field.name, "", FieldSource::kUnknown};
@@ -184,9 +249,7 @@ class Merging {
                                     !all.ended_early.starts_with("target lost"))) {
       all.ended_early = own.ended_early;
     }
-    if (own.identity_after != own.identity && all.identity_after == all.identity) {
-      all.identity_after = own.identity_after;
-    }
+    AddIdentities(own, std::max<size_t>(report_.replicas.size(), 1), &all);
     for (size_t i = 0; i < report_.replicas.size(); ++i) {
       Replica& replica = report_.replicas[i];
       if (replica.subject.empty()) replica.subject = shard.replicas[i].subject;
@@ -224,11 +287,12 @@ Report MergeShards(std::vector<ShardReport> shards) {
   std::sort(shards.begin(), shards.end(), [](const ShardReport& a, const ShardReport& b) {
     return ShardIn(a).index < ShardIn(b).index;
   });
+  Manifest harness = CommonHarness(shards);
   Merging merging(std::move(shards.front().report));
   for (size_t i = 1; i < shards.size(); ++i) {
     merging.Add(static_cast<int>(i) + 1, std::move(shards[i].report));
   }
-  return merging.Take();
+  return merging.Take(std::move(harness));
 }
 
 }  // namespace detcheck

@@ -9,8 +9,9 @@
 
 namespace detcheck {
 
-/// Why the samples are too few to show anything under `criterion`; absent where they are not.
-/// `texts`: what was found of their texts.
+/// Why the samples show too little under `criterion`: they are too few, there is nothing in them, or
+/// some have nothing of what the others are compared by. Absent where they show enough. `texts`:
+/// what was found of their texts.
 std::optional<std::string> LacksPower(const RequestSamples& samples, CriterionKind criterion,
                                       const TextFindings& texts);
 

@@ -90,27 +90,12 @@ std::vector<std::string> SplitIdentities(const std::string& joined) {
 }
 
 Manifest CommonSubject(const std::vector<Replica>& replicas) {
-  Manifest common;
-  for (const Replica& replica : replicas) {
-    for (const ManifestField& field : replica.subject) {
-      const bool is_there = std::any_of(common.begin(), common.end(),
-                                        [&](const auto& one) { return one.name == field.name; });
-      if (!is_there) common.push_back(field);
-    }
+  std::vector<std::pair<std::string, Manifest>> named;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    if (!WasReached(replicas[i])) continue;
+    named.emplace_back(NameOfReplica(static_cast<int>(i)), replicas[i].subject);
   }
-  for (ManifestField& field : common) {
-    std::string all;
-    bool differ = false;
-    for (size_t i = 0; i < replicas.size(); ++i) {
-      if (!WasReached(replicas[i])) continue;
-      const std::string value = FieldValue(replicas[i].subject, field.name);
-      differ = differ || value != field.value;
-      all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", NameOfReplica(static_cast<int>(i)),
-                         value.empty() ? "not known" : value);
-    }
-    if (differ) field.value = all;
-  }
-  return common;
+  return CommonManifest(named);
 }
 
 TargetFacts CommonFacts(const std::vector<Replica>& replicas) {

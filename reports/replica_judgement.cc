@@ -13,6 +13,7 @@
 #include "reports/manifest_fields.h"
 #include "reports/replica.h"
 #include "reports/samples.h"
+#include "reports/token_identity.h"
 #include "reports/uniqueness.h"
 #include "reports/verdict.h"
 
@@ -69,6 +70,11 @@ class AcrossReplicas {
     }
     const auto [first, expected] = references_.front();
     judgement_.reference = samples_[expected].ref;
+    if (IsByText()) {
+      judgement_.identity = TokenIdentity::kText;
+      judgement_.unique_samples = likeness_.texts.Size();
+      judgement_.sample_counts = likeness_.texts.counts;
+    }
     std::vector<std::string> others;
     for (size_t i = 1; i < references_.size(); ++i) {
       if (CompareWith(first, expected, references_[i].first, references_[i].second)) {
@@ -113,10 +119,44 @@ class AcrossReplicas {
                                     : name + " does not repeat its own answer");
   }
 
+  // Whether token IDs came from some replicas alone, so that texts are compared.
+  bool IsByText() const {
+    const Completion& first = *samples_[references_.front().second].answer;
+    return std::any_of(references_.begin(), references_.end(), [&](const auto& reference) {
+      return OnlyOneHasIds(first, *samples_[reference.second].answer);
+    });
+  }
+
+  // Why the two say nothing of each other under the criterion; empty where they do.
+  std::string WhyNotComparable(int first, int expected, int replica, int actual) const {
+    const Completion& a = *samples_[expected].answer;
+    const Completion& b = *samples_[actual].answer;
+    if (!OnlyOneHasIds(a, b) || criterion_ == CriterionKind::kText || IsOfSingleTexts(criterion_)) {
+      return "";
+    }
+    if (criterion_ == CriterionKind::kBitwise && AreComparable(a, b)) return "";
+    return fmt::format("one of {} and {} gives token IDs and the other text alone",
+                       NameOfReplica(first), NameOfReplica(replica));
+  }
+
+  bool BreaksCriterion(int expected, int actual) const {
+    const Completion& a = *samples_[expected].answer;
+    const Completion& b = *samples_[actual].answer;
+    if (criterion_ == CriterionKind::kBitwise && OnlyOneHasIds(a, b)) {
+      return a.text != b.text || a.finish_reason != b.finish_reason;
+    }
+    return !likeness_.Same(expected, actual, criterion_);
+  }
+
   // Whether they differ in what the criterion asks for.
   bool CompareWith(int first, int expected, int replica, int actual) {
+    const std::string why_not = WhyNotComparable(first, expected, replica, actual);
+    if (!why_not.empty()) {
+      not_compared_.push_back(why_not);
+      return false;
+    }
     Divergence divergence = Compare(samples_[expected], samples_[actual], PromptLen(request_));
-    divergence.breaks_criterion = !likeness_.Same(expected, actual, criterion_);
+    divergence.breaks_criterion = BreaksCriterion(expected, actual);
     const bool differs = divergence.breaks_criterion ||
                          !likeness_.Same(expected, actual, CriterionKind::kBitwise) ||
                          !likeness_.Same(expected, actual, CriterionKind::kText);
@@ -237,6 +277,32 @@ class ReplicaJudge {
     return own;
   }
 
+  // What some replicas do not give, so that it was not compared.
+  void NoteWhatIsLacking(ModeJudgement* across) const {
+    const bool by_text = std::any_of(
+        across->requests.begin(), across->requests.end(),
+        [](const RequestJudgement& one) { return one.identity == TokenIdentity::kText; });
+    if (by_text) {
+      across->notes.emplace_back(
+          "compared by text, as not every replica gives token IDs: different tokens of equal text "
+          "are not told apart");
+    }
+    if (plan_.criterion.kind != CriterionKind::kBitwise) return;
+    std::vector<std::string> without;
+    bool any_with = false;
+    for (const ModeJudgement& one : judgement_.modes) {
+      if (one.mode != across->mode || !one.replica) continue;
+      const bool has_traces =
+          std::any_of(one.requests.begin(), one.requests.end(),
+                      [](const RequestJudgement& judged) { return judged.traced_samples > 0; });
+      any_with = any_with || has_traces;
+      if (!has_traces) without.push_back(NameOfReplica(*one.replica));
+    }
+    if (!any_with || without.empty()) return;
+    across->notes.push_back(
+        fmt::format("criterion bitwise: no logprobs to compare of {}", fmt::join(without, ", ")));
+  }
+
   // Neighbours are left out: what else is in their batch need not be the same on each replica.
   void JudgeAcross(Mode mode) {
     ModeJudgement across;
@@ -253,6 +319,7 @@ class ReplicaJudge {
       if (across.requests.back().verdict == Verdict::kFail) ++num_differ;
     }
     if (across.requests.empty()) return;
+    NoteWhatIsLacking(&across);
     if (num_differ > 0) {
       across.reasons.push_back(fmt::format("{} of {} requests differ between replicas", num_differ,
                                            across.requests.size()));

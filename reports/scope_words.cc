@@ -11,6 +11,7 @@
 #include "fixtures/shard.h"
 #include "reports/composition.h"
 #include "reports/condition.h"
+#include "reports/evidence.h"
 #include "reports/samples.h"
 #include "reports/scope.h"
 
@@ -176,7 +177,10 @@ class WordTallies {
     if (std::none_of(mode.requests.begin(), mode.requests.end(), is_told)) return;
     std::set<int> replicas;
     for (const StepRecord& record : transcript_.records) {
-      if (plan_.steps[record.step].mode == mode.mode) replicas.insert(record.replica);
+      const Step& step = plan_.steps[record.step];
+      if (step.mode == mode.mode && IsJudged(step) && Counts(step, record)) {
+        replicas.insert(record.replica);
+      }
     }
     tallies_[ScopeWord::kReplica].modes.insert(mode.mode);
     for (const int replica : replicas) {

@@ -59,4 +59,8 @@ bool AreComparable(const Completion& a, const Completion& b) {
   return OutputBytes(a, identity) && OutputBytes(b, identity);
 }
 
+bool OnlyOneHasIds(const Completion& a, const Completion& b) {
+  return LacksIds(a) != LacksIds(b);
+}
+
 }  // namespace detcheck

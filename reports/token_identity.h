@@ -27,4 +27,7 @@ std::optional<std::string> TraceBytes(const Completion& answer, TokenIdentity id
 /// Whether both answers have token IDs, or both text.
 bool AreComparable(const Completion& a, const Completion& b);
 
+/// Whether one of the two came with token IDs and the other without.
+bool OnlyOneHasIds(const Completion& a, const Completion& b);
+
 }  // namespace detcheck

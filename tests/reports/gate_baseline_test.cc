@@ -51,6 +51,17 @@ TEST(Baseline, OtherFinishReasonFails) {
   EXPECT_EQ(Compared(Steady(stopped), Steady(kAnswer)).verdict, Verdict::kFail);
 }
 
+TEST(Baseline, BitsThatOneOfTheTwoDoesNotTellAreNotTakenForEqual) {
+  const Report with = Steady(kAnswer);
+  const Report without = Steady(SaysOnly(kAnswer.token_ids));
+  EXPECT_EQ(Compared(without, with).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Compared(with, without).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Compared(without, without).verdict, Verdict::kPass);
+  Report by_tokens = without;
+  by_tokens.plan.criterion.kind = CriterionKind::kTokenIds;
+  EXPECT_EQ(Compared(by_tokens, with).verdict, Verdict::kPass);
+}
+
 TEST(Baseline, LogprobBitsCountWithTheCriterionBitwise) {
   RunBuilder run = SteadyRun(WithLogprob(kAnswer, 2, -0.50000001));
   EXPECT_EQ(Compared(ReportOf(run), Steady(kAnswer)).verdict, Verdict::kFail);

@@ -354,5 +354,11 @@ TEST(Judgement, RecordsOfNoStepAreIgnored) {
   EXPECT_EQ(run.Judge().verdict, Verdict::kPass);
 }
 
+TEST(Judgement, AnswersOfNothingShowNothing) {
+  const RequestJudgement request = SteadyRun(Says({})).JudgeFirst();
+  EXPECT_EQ(request.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(request.reasons, ElementsAre("every answer is empty"));
+}
+
 }  // namespace
 }  // namespace detcheck

@@ -15,6 +15,7 @@
 namespace detcheck {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -123,6 +124,64 @@ TEST(Merge, ATargetThatChangedInOneShardIsTold) {
   shards[0].report.transcript.identity_after = "b";
   EXPECT_THAT(MergeShards(std::move(shards)).judgement.reasons,
               ElementsAre("the target is not what it was when the run began"));
+}
+
+// Of three shards: what could not be read again hides no change, whatever the order.
+TEST(Merge, AChangeIsToldBeforeWhatCouldNotBeRead) {
+  const auto after = [](const std::string& first, const std::string& second) {
+    std::vector<ShardReport> shards = BothShards();
+    for (ShardReport& shard : shards) shard.report.transcript.identity = "a";
+    shards[1].report.transcript.identity_after = first;
+    shards[0].report.transcript.identity_after = second;
+    return MergeShards(std::move(shards));
+  };
+  for (const Report& merged : {after("", "b"), after("b", "")}) {
+    EXPECT_EQ(merged.judgement.verdict, Verdict::kInconclusive);
+    EXPECT_THAT(merged.judgement.reasons,
+                ElementsAre("the target is not what it was when the run began"));
+  }
+  EXPECT_THAT(after("", "a").judgement.notes,
+              Contains("what the target is could not be read again after the run"));
+  EXPECT_THAT(after("a", "").judgement.notes,
+              Contains("what the target is could not be read again after the run"));
+}
+
+TEST(Merge, AChangeOfOneReplicaIsToldOfIt) {
+  std::vector<ShardReport> shards = BothShards();
+  for (ShardReport& shard : shards) {
+    Report& report = shard.report;
+    const size_t num_records = report.transcript.records.size();
+    for (size_t i = 0; i < num_records; ++i) {
+      report.transcript.records.push_back(report.transcript.records[i]);
+      report.transcript.records.back().replica = 1;
+    }
+    report.replicas = {{"1", report.subject, report.facts, ""},
+                       {"2", report.subject, report.facts, ""}};
+    report.transcript.identity = report.transcript.identity_after = "a a";
+  }
+  shards[1].report.transcript.identity_after = "a -";
+  shards[0].report.transcript.identity_after = "a b";
+  const Report merged = MergeShards(std::move(shards));
+  EXPECT_EQ(merged.transcript.identity_after, "a b");
+  EXPECT_THAT(merged.judgement.reasons,
+              ElementsAre("replica 2: the target is not what it was when the run began"));
+}
+
+// The embedded engine is part of detcheck; of a server the harness is not what is tested.
+TEST(Merge, BuildsOfTheEmbeddedEngineAreTargets) {
+  const auto shards = [](const std::string& engine) {
+    std::vector<ShardReport> both = BothShards();
+    for (ShardReport& shard : both) {
+      shard.report.subject[0].value = engine;
+      shard.report.harness.push_back({"detcheck.git_revision", "abc", FieldSource::kObserved});
+    }
+    both[0].report.harness.back().value = "def";
+    return both;
+  };
+  EXPECT_EQ(ErrorOf([&] { MergeShards(shards("detcheck-cpu")); }),
+            "s1.json: harness.detcheck.git_revision: another target: 'abc', that of s2.json is "
+            "'def'");
+  EXPECT_EQ(MergeShards(shards("vllm")).harness.back().value, "shard 1: abc; shard 2: def");
 }
 
 TEST(Merge, TheRequiredScopeIsAskedOfAllTogether) {

@@ -16,6 +16,7 @@
 #include "tests/reports/golden.h"
 #include "tests/reports/rich_report.h"
 #include "tests/reports/run_builder.h"
+#include "tests/reports/text_answers.h"
 
 namespace detcheck {
 namespace {
@@ -87,6 +88,55 @@ TEST(ReplicaJudgement, LogprobsAloneFailByBitsAndPassByTokens) {
   ASSERT_EQ(Across(report).requests[0].divergences.size(), 1u) << "shown all the same";
   EXPECT_FALSE(Across(report).requests[0].divergences[0].breaks_criterion);
   EXPECT_EQ(Across(report).requests[0].unique_traces, 2);
+}
+
+// One server gives token IDs, another of an earlier release text alone.
+TEST(ReplicaJudgement, WhereSomeGiveTextAloneTextsAreCompared) {
+  Completion with_ids = kAnswer;
+  with_ids.text = "The quick fox";
+  const Completion same = Writes({"The ", "quick ", "fox"});
+  const Completion other = Writes({"The ", "slow ", "fox"});
+  const Report pass = ReplicaReport(with_ids, same);
+  EXPECT_EQ(Across(pass).verdict, Verdict::kPass);
+  EXPECT_EQ(Across(pass).requests[0].identity, TokenIdentity::kText);
+  EXPECT_EQ(Across(pass).requests[0].unique_samples, 1);
+  EXPECT_THAT(Across(pass).notes, Contains(HasSubstr("compared by text")));
+
+  const Report fail = ReplicaReport(with_ids, other);
+  EXPECT_EQ(Across(fail).verdict, Verdict::kFail);
+  EXPECT_EQ(Across(fail).requests[0].unique_samples, 2);
+  EXPECT_EQ(Across(fail).requests[0].divergences.at(0).text_offset, 4);
+  Completion stopped = same;
+  stopped.finish_reason = FinishReason::kStop;
+  EXPECT_EQ(Across(ReplicaReport(with_ids, stopped)).verdict, Verdict::kFail);
+
+  const auto by_ids = [](Report* r) { r->plan.criterion.kind = CriterionKind::kTokenIds; };
+  EXPECT_EQ(Across(Rejudged(pass, by_ids)).verdict, Verdict::kInconclusive);
+  const Report no_text = ReplicaReport(kAnswer, same);
+  EXPECT_EQ(Across(no_text).verdict, Verdict::kInconclusive);
+  EXPECT_THAT(Across(no_text).requests[0].reasons,
+              Contains("one of replica 1 and replica 2 gives token IDs and the other text alone"));
+}
+
+TEST(ReplicaJudgement, LogprobsThatOneDoesNotGiveAreNoted) {
+  const Report report = ReplicaReport(kAnswer, SaysOnly({1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(Across(report).verdict, Verdict::kPass);
+  EXPECT_THAT(Across(report).notes,
+              ElementsAre("criterion bitwise: no logprobs to compare of replica 2"));
+}
+
+// One that only failed is none that was tested.
+TEST(ReplicaJudgement, TheScopeCountsThoseThatAnswered) {
+  const Report report = Rejudged(ReplicaReport(kAnswer, kOther), [](Report* r) {
+    r->replicas.push_back(r->replicas[1]);
+    for (size_t i = 0; i < 8; ++i) {
+      r->transcript.records.push_back(r->transcript.records[i]);
+      r->transcript.records.back().replica = 2;
+      for (Completion& answer : r->transcript.records.back().completions) answer = Broken("503");
+    }
+  });
+  EXPECT_EQ(report.judgement.verdict, Verdict::kFail);
+  EXPECT_EQ(report.scope.words[static_cast<size_t>(ScopeWord::kReplica)].n, 1);
 }
 
 TEST(ReplicaJudgement, FieldsThatDifferExplain) {

@@ -152,6 +152,23 @@ TEST(TextTier, WhereSomeHaveIdsTheyDecide) {
   EXPECT_EQ(request.identity, TokenIdentity::kIds);
   EXPECT_EQ(request.unique_samples, 1);
   EXPECT_THAT(request.sample_counts, ElementsAre(20)) << "what came as text alone is not compared";
+  EXPECT_EQ(request.verdict, Verdict::kInconclusive) << "so that it cannot pass";
+  EXPECT_THAT(request.reasons,
+              ElementsAre("1 of 21 answers came without token IDs, and were not compared"));
+}
+
+TEST(TextTier, AnswersWithoutTextAreNotTakenForEqual) {
+  Completion without = kAnswer;
+  without.text.reset();
+  RunBuilder run = SteadyRun(kAnswer);
+  run.Batch({kAnswer, without});
+  for (const CriterionKind kind : {CriterionKind::kBitwise, CriterionKind::kText}) {
+    run.plan().criterion.kind = kind;
+    const RequestJudgement request = run.JudgeFirst();
+    EXPECT_EQ(request.verdict, Verdict::kInconclusive);
+    EXPECT_THAT(request.reasons,
+                ElementsAre("1 of 21 answers came without text, and were not compared"));
+  }
 }
 
 TEST(TextTier, TokenIdsAskedForByNameAreNotShownByText) {

@@ -160,6 +160,22 @@ TEST(Validity, WhatCouldNotBeJudgedIsInconclusive) {
   EXPECT_THAT(FirstOf(JudgeTexts(&none)).reasons, Contains("no text could be judged"));
 }
 
+// Else another reason that is allowed would allow it, too.
+TEST(Validity, TheModeSaysWhatCouldNotBeJudged) {
+  RunBuilder run = SteadyRun(Text({1, 2}, "ok"));
+  run.Batch({Text({1, 3}, "?"), Text({1, 2}, "ok")});
+  EXPECT_THAT(JudgeTexts(&run).modes[0].reasons, ElementsAre("q01: 1 texts could not be judged"));
+}
+
+TEST(Validity, TextsThatAreNotThereAreNotValid) {
+  RunBuilder run = SteadyRun(Text({1, 2}, "ok"));
+  run.Batch({Says({1, 2}), Text({1, 2}, "ok")});
+  const Judgement judgement = JudgeTexts(&run);
+  EXPECT_EQ(judgement.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(FirstOf(judgement).reasons,
+              ElementsAre("1 of 21 answers came without text, and were not compared"));
+}
+
 TEST(Validity, ADivergenceTellsBeforeWhatCouldNotBeJudged) {
   RunBuilder run = SteadyRun(Text({1, 2}, "?"));
   run.Batch({Text({1, 3}, "ok"), Text({1, 4}, "bad")});
