@@ -15,6 +15,9 @@
 #include "cli/environment.h"
 #include "cli/version.h"
 #include "engine/base/private_names.h"
+#include "engine/regex/regex.h"
+#include "engine/remote/curl_transfers.h"
+#include "engine/tokenizer/unicode.h"
 
 namespace detcheck {
 namespace {
@@ -100,6 +103,11 @@ Manifest HarnessManifest(const std::string& arguments) {
       Observed("library.fmt", DETCHECK_FMT_VERSION),
       Observed("library.nlohmann_json", DETCHECK_JSON_VERSION),
       Observed("library.cli11", DETCHECK_CLI11_VERSION),
+      Observed("library.cpp_httplib", DETCHECK_HTTPLIB_VERSION),
+      Observed("library.valijson", DETCHECK_VALIJSON_VERSION),
+      Observed("library.curl", CurlVersion()),
+      Observed("library.pcre2", RegexLibraryVersion()),
+      Observed("library.utf8proc", UnicodeLibraryVersion()),
       Observed("library.loaded", LoadedLibraries()),
   };
   for (ManifestField& field : EnvironmentFields()) manifest.push_back(std::move(field));

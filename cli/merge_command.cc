@@ -1,6 +1,5 @@
 // detcheck merge REPORT…: put the reports of all shards of a plan together, and judge them as one.
 
-#include <filesystem>
 #include <utility>
 
 #include "cli/color.h"
@@ -9,35 +8,21 @@
 #include "cli/print.h"
 #include "cli/renderings.h"
 #include "cli/run_files.h"
-#include "engine/base/error.h"
-#include "fixtures/file_io.h"
 #include "reports/console.h"
 #include "reports/merge.h"
 
 namespace detcheck {
-namespace {
-
-void RequireOther(const std::string& output, const std::string& input) {
-  std::error_code ignored;
-  if (!std::filesystem::equivalent(output, input, ignored)) return;
-  throw Error(ErrorCode::kUsage, "merge: " + OneLine(output) + " would be written over");
-}
-
-}  // namespace
 
 ExitStatus MergeCommand(const Options& options) {
   RunFiles files(options.report);
   RequireWritable(options.renderings);
   std::vector<ShardReport> shards;
-  for (const std::string& file : options.files) {
-    RequireOther(options.report, file);
-    shards.push_back({file, ReadReport(file)});
-  }
+  for (const std::string& file : options.files) shards.push_back({file, ReadReport(file)});
   const Report report = MergeShards(std::move(shards));
-  files.End(report, true);
+  const bool is_kept = files.End(report, true);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   const ExitStatus outcome = OutcomeOf(report.judgement, EndOf(report), options.allowed);
-  const bool is_written = WriteRenderings(report, options.renderings);
+  const bool is_written = WriteRenderings(report, options.renderings) && is_kept;
   // A divergence tells before a file that could not be written.
   return is_written || outcome == ExitStatus::kDivergence ? outcome : ExitStatus::kUnfinished;
 }

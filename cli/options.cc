@@ -3,131 +3,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
-#include <optional>
 
-#include "cli/number.h"
+#include "cli/distinct_files.h"
 #include "cli/option_adder.h"
 #include "cli/plan_options.h"
 #include "cli/remote_options.h"
+#include "cli/run_options.h"
 #include "cli/support_options.h"
+#include "cli/target_options.h"
 #include "cli/version.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
 
 namespace detcheck {
 namespace {
-
-constexpr int64_t kMostTokens = 1 << 24;
-
-void AddEngineOptions(OptionAdder* add, EngineOptions* engine) {
-  add->Path(
-      "--model", "DIR|synthetic:NAME", engine->model,
-      "Hugging Face directory, or synthetic: tiny, tiny-qwen3,\nqwen3-0.6b, qwen3-8b, llama-3.1-8b",
-      [=](const std::string& text) { engine->model = text; });
-  add->Flag("--enable-deterministic-inference", "the engine's deterministic mode; off without it",
-            [=] { engine->deterministic = true; });
-  add->Value("--attention-backend", "NAME", engine->attention_backend,
-             "attention kernels; CUDA: flash or reference",
-             [=](const std::string& text) { engine->attention_backend = text; });
-  add->Word<std::optional<DType>>(
-      "--dtype", &engine->dtype,
-      {{"bf16", DType::kBf16}, {"f16", DType::kF16}, {"f32", DType::kF32}}, "the model's",
-      "type of weights, activations and KV cache");
-  add->Whole("--threads", &engine->num_threads, 1, 1024, "all cores", "threads of the CPU engine");
-  add->Flag("--disable-radix-cache", "no prefix cache; on without it",
-            [=] { engine->radix_cache = false; });
-  add->Flag("--disable-cuda-graph", "decode steps queued call by call; CUDA graphs without it",
-            [=] { engine->cuda_graph = false; });
-  add->Whole("--page-size", &engine->page_size, 1, 4096, std::to_string(engine->page_size),
-             "tokens of a KV page");
-  add->Whole("--chunked-prefill-size", &engine->chunked_prefill_size, 1, 65536,
-             std::to_string(engine->chunked_prefill_size), "most prefill tokens in an engine step");
-  add->Whole("--max-running-requests", &engine->max_running_requests, 1, 4096,
-             std::to_string(engine->max_running_requests), "most requests in an engine step");
-  add->Whole("--max-total-tokens", &engine->max_total_tokens, 1, kMostTokens, "the model's",
-             "KV pool, in tokens");
-  add->Seed("--random-seed", &engine->random_seed, "of the weights of synthetic models");
-}
-
-void AddEmbeddedTarget(OptionAdder* add, TargetOptions* target) {
-  add->BeginGroup("Target");
-  add->Word<std::string>("--engine", &target->engine,
-                         {{"auto", "auto"}, {"cpu", "cpu"}, {"cuda", "cuda"}}, target->engine,
-                         "auto: the best that works here");
-  AddEngineOptions(add, &target->embedded);
-}
-
-void AddTargetOptions(OptionAdder* add, TargetOptions* target) {
-  AddEmbeddedTarget(add, target);
-  AddRemoteOptions(add, &target->remote, "test the server there instead of the embedded engine",
-                   &target->replicas);
-  AddAnsweringServerOptions(add, &target->remote);
-}
-
-AllowedInconclusive ParseAllowed(const std::string& text) {
-  const size_t colon = text.find(':');
-  const std::optional<Mode> mode = ParseMode(text.substr(0, colon));
-  if (!mode || colon == std::string::npos || colon + 1 == text.size()) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--allow-inconclusive {}: not MODE:REASON", OneLine(text)));
-  }
-  return {*mode, text.substr(colon + 1)};
-}
-
-void AddAllowed(OptionAdder* add, Options* options) {
-  add->Paths("--allow-inconclusive", "MODE:REASON", "",
-             "let MODE be inconclusive where its reason holds\nthis text; repeatable",
-             [=](const std::string& text) { options->allowed.push_back(ParseAllowed(text)); });
-}
-
-void AddRunOptions(OptionAdder* add, Options* options) {
-  add->BeginGroup("How to run and judge");
-  add->Whole("--step-attempts", &options->runner.step_attempts, 1, 100,
-             std::to_string(options->runner.step_attempts),
-             "attempts at a step that does not show its evidence");
-  add->Value("--budget", "SECONDS", "no limit", "no step begins after this",
-             [=](const std::string& text) {
-               options->runner.budget_s = ParseReal("--budget", text, 0.001, 1e9);
-             });
-  AddAllowed(add, options);
-  add->Flag("--dry-run", "show the plan and stop", [=] { options->dry_run = true; });
-  add->Path("--plan", "FILE", "", "with --dry-run: save the plan for detcheck run",
-            [=](const std::string& text) { options->save_plan = text; });
-  add->Flag("--resume", "go on with the run that --report FILE began",
-            [=] { options->resume = true; });
-}
-
-void AddRenderings(OptionAdder* add, RenderingPaths* paths) {
-  add->Path("--junit", "FILE", "", "write the result as JUnit XML",
-            [=](const std::string& text) { paths->junit = text; });
-  add->Path("--markdown", "FILE", "", "write the result as a job summary",
-            [=](const std::string& text) { paths->markdown = text; });
-}
-
-void AddPage(OptionAdder* add, RenderingPaths* paths) {
-  add->Path("--html", "FILE", "", "write the result as one page for a browser",
-            [=](const std::string& text) { paths->html = text; });
-}
-
-void AddColor(OptionAdder* add, Options* options) {
-  add->Word<ColorWish>(
-      "--color", &options->color,
-      {{"auto", ColorWish::kAuto}, {"always", ColorWish::kAlways}, {"never", ColorWish::kNever}},
-      "auto", "colour the result");
-}
-
-void AddOutputOptions(OptionAdder* add, Options* options) {
-  add->BeginGroup("Output", OptionAdder::Noted::kNo);
-  add->Path("--report", "FILE", "", "write all evidence, as JSON",
-            [=](const std::string& text) { options->report = text; });
-  AddRenderings(add, &options->renderings);
-  AddPage(add, &options->renderings);
-  add->Flag("--quiet", "print errors only", [=] { options->quiet = true; });
-  add->Flag("--no-progress", "no progress on stderr", [=] { options->progress = false; });
-  AddColor(add, options);
-}
 
 /// All subcommands, and the adders that their options point to.
 class Parser {
@@ -379,6 +269,7 @@ void CheckTogether(const Options& options) {
   if (options.resume && options.report.empty()) {
     throw Error(ErrorCode::kUsage, "--resume: needs the --report FILE of the run to go on with");
   }
+  RequireDistinctFiles(options);
   CheckRemoteOptions(options.target);
   if (options.command == Command::kFixtureMake) {
     CheckFixtureMakeOptions(options.fixture_make, options.target.remote);

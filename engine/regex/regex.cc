@@ -82,6 +82,13 @@ struct RegexMatcher::Memory {
   std::unique_ptr<pcre2_jit_stack, Free> stack;  ///< Of machine code only.
 };
 
+std::string RegexLibraryVersion() {
+  std::string version(static_cast<size_t>(pcre2_config(PCRE2_CONFIG_VERSION, nullptr)), '\0');
+  pcre2_config(PCRE2_CONFIG_VERSION, version.data());
+  version.resize(version.find_last_not_of('\0') + 1);
+  return version;
+}
+
 RegexMatcher::RegexMatcher(const Regex& regex)
     : regex_(&regex), memory_(std::make_unique<Memory>()) {
   memory_->data = Owned(pcre2_match_data_create_from_pattern(regex.code_->code.get(), nullptr));

@@ -34,6 +34,9 @@ class Regex {
   std::unique_ptr<Code> code_;
 };
 
+/// Version of PCRE2 in use: "10.42 2022-12-11".
+std::string RegexLibraryVersion();
+
 /// Where a pattern matches: bytes [begin, end).
 struct RegexMatch {
   size_t begin = 0;

@@ -325,4 +325,8 @@ void CurlTransfers::ReportEnded() {
   }
 }
 
+std::string CurlVersion() {
+  return curl_version_info(CURLVERSION_NOW)->version;
+}
+
 }  // namespace detcheck

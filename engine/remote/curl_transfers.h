@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to engine/remote: the one door to libcurl.
+// The one door to libcurl. Internal to engine/remote, but for the version.
 
 #include <memory>
 #include <string>
@@ -76,5 +76,8 @@ class CurlTransfers {
   std::unique_ptr<Multi> multi_;
   std::unordered_map<TransferObserver*, std::unique_ptr<Transfer>> transfers_;
 };
+
+/// Version of libcurl in use: "7.88.1".
+std::string CurlVersion();
 
 }  // namespace detcheck

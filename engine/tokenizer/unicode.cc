@@ -152,4 +152,8 @@ bool BeginsWithWordCharacter(std::string_view text) {
   return !text.empty() && IsWordCharacter(text.substr(0, Utf8CharAt(text, 0).num_bytes));
 }
 
+std::string UnicodeLibraryVersion() {
+  return utf8proc_version();
+}
+
 }  // namespace detcheck

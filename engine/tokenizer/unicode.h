@@ -10,6 +10,9 @@ namespace detcheck {
 /// Normal form C, as the Hugging Face library makes it (Unicode 9.0).
 std::string ToNfc(std::string_view text);
 
+/// Version of utf8proc in use: "2.8.0".
+std::string UnicodeLibraryVersion();
+
 /// White space (the property White_Space) at the end of `text`, and at its beginning, in bytes.
 size_t WhiteSpaceLenAtEnd(std::string_view text);
 size_t WhiteSpaceLenAtBegin(std::string_view text);
