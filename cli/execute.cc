@@ -101,15 +101,15 @@ ExitStatus ExecutePlan(const Plan& plan, const RunInputs& inputs, Targets* targe
   report.texts = CheckTexts(report.plan, report.transcript, inputs.check);
   JudgeReport(&report);
 
-  files->End(report, end != RunEnd::kComplete);
+  const bool is_kept = files->End(report, end != RunEnd::kComplete);
   if (!options.quiet) PrintResult(RenderConsole(report, WantsColor(options.color)));
   PrintEnd(end, report.transcript.ended_early, options);
   ExitStatus outcome = OutcomeOf(report.judgement, end, options.allowed);
-  if (inputs.recorded != nullptr && end == RunEnd::kComplete &&
+  if (inputs.recorded != nullptr && report.transcript.complete &&
       Differs(*inputs.recorded, report, options)) {
     outcome = ExitStatus::kDivergence;
   }
-  if (WriteRenderings(report, options.renderings)) return outcome;
+  if (WriteRenderings(report, options.renderings) && is_kept) return outcome;
   // A divergence that was found tells before a file that could not be written.
   return outcome == ExitStatus::kDivergence || outcome == ExitStatus::kInterrupted
              ? outcome

@@ -38,7 +38,8 @@ ExitStatus OutcomeOf(const Judgement& judgement, RunEnd end,
     has_run = has_run || mode.verdict != Verdict::kUnsupported;
   }
   if (!has_run || !judgement.reasons.empty()) worst = Worse(worst, Verdict::kInconclusive);
-  if (end == RunEnd::kTargetLost) worst = Worse(worst, Verdict::kError);
+  if (end == RunEnd::kTargetLost || end == RunEnd::kUnrecorded)
+    worst = Worse(worst, Verdict::kError);
   return static_cast<ExitStatus>(ExitCode(worst));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "cli/number.h"
@@ -41,6 +42,16 @@ std::pair<std::string, std::string> ParseDeclared(const std::string& text) {
         fmt::format("--declare {}: no such field; detcheck manifest lists them", OneLine(name)));
   }
   return {name, text.substr(equals + 1)};
+}
+
+// One server twice would be held against itself.
+void CheckReplicas(const TargetOptions& target) {
+  std::set<std::string> urls = {ParseEndpoint(target.remote.endpoint).Url("")};
+  for (const std::string& endpoint : target.replicas) {
+    if (urls.insert(ParseEndpoint(endpoint).Url("")).second) continue;
+    throw Error(ErrorCode::kUsage, "--endpoint " + UrlInMessage(endpoint) +
+                                       ": given twice; replicas are different servers");
+  }
 }
 
 }  // namespace
@@ -102,6 +113,7 @@ void CheckRemoteOptions(const TargetOptions& target) {
     throw Error(ErrorCode::kUsage,
                 "--endpoint: does not go with options of the embedded engine, which is not run");
   }
+  CheckReplicas(target);
 }
 
 }  // namespace detcheck

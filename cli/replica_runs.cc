@@ -21,7 +21,7 @@ namespace {
 
 RunEnd Graver(RunEnd a, RunEnd b) {
   constexpr std::array kByGravity = {RunEnd::kComplete, RunEnd::kBudget, RunEnd::kTargetLost,
-                                     RunEnd::kInterrupted};
+                                     RunEnd::kUnrecorded, RunEnd::kInterrupted};
   const auto gravity = [&](RunEnd end) {
     return std::find(kByGravity.begin(), kByGravity.end(), end);
   };
@@ -63,6 +63,20 @@ void RunsOfTargets::Begin() {
   files_->Begin(PlanDigest(plan_), JoinIdentities(identities));
 }
 
+void RunsOfTargets::RequireRecords(const Transcript& earlier) const {
+  const bool is_of_the_plan = earlier.plan_digest == PlanDigest(plan_);  // Else refused for that.
+  for (size_t i = 0; i < earlier.records.size(); ++i) {
+    const StepRecord& record = earlier.records[i];
+    std::string fault = is_of_the_plan ? RecordFault(plan_, record) : "";
+    if (record.replica >= std::ssize(todo_)) {
+      fault = fmt::format("replica: {} is not below {}", record.replica, todo_.size());
+    }
+    if (fault.empty()) continue;
+    throw Error(ErrorCode::kInput,
+                fmt::format("{}: line {}: {}", OneLine(files_->transcript_path()), i + 2, fault));
+  }
+}
+
 void RunsOfTargets::Resume() {
   Transcript earlier = files_->EarlierRun();
   const size_t num_earlier = SplitIdentities(earlier.identity).size();
@@ -71,6 +85,7 @@ void RunsOfTargets::Resume() {
                 fmt::format("{}: line 1: of {} targets, not of {}",
                             OneLine(files_->transcript_path()), num_earlier, todo_.size()));
   }
+  RequireRecords(earlier);
   std::vector<Transcript> each = SplitByReplica(&earlier, std::vector<Replica>(todo_.size()));
   std::vector<Transcript> kept;
   for (size_t i = 0; i < todo_.size(); ++i) {
@@ -97,6 +112,7 @@ RunEnd RunsOfTargets::RunOne(int replica, double spent_s, const std::atomic<bool
     return not_run(is_lost ? RunEnd::kTargetLost : RunEnd::kComplete,
                    (is_lost ? "target lost: " : "cannot be tested: ") + why);
   }
+  if (!unrecorded_.empty()) return not_run(RunEnd::kUnrecorded, unrecorded_);
   const double budget_s = options_.runner.budget_s;
   if (replica > 0 && stop) return not_run(RunEnd::kInterrupted, "interrupted");
   if (replica > 0 && budget_s > 0.0 && spent_s >= budget_s) {
@@ -112,7 +128,9 @@ RunEnd RunsOfTargets::RunOne(int replica, double spent_s, const std::atomic<bool
   Progress progress(plan_, todo.order, is_shown ? stderr : nullptr);
   Runner runner(plan_, target.backend.get(), settings, stop, files_->writer(), &progress,
                 &todo.transcript);
-  return runner.Run(todo.order);
+  const RunEnd end = runner.Run(todo.order);
+  if (end == RunEnd::kUnrecorded) unrecorded_ = todo.transcript.ended_early;
+  return end;
 }
 
 TargetRuns RunsOfTargets::Run(const std::atomic<bool>& stop) {

@@ -16,7 +16,9 @@ namespace detcheck {
 
 /// What a run gave, of one target or of all replicas.
 struct TargetRuns {
-  RunEnd end = RunEnd::kComplete;  ///< An interruption before a lost target before a spent budget.
+  /// An interruption before a transcript that cannot be written before a lost target before a spent
+  /// budget.
+  RunEnd end = RunEnd::kComplete;
   Transcript transcript;
   std::vector<Replica> replicas;  ///< Empty where there is one target.
 };
@@ -43,6 +45,7 @@ class RunsOfTargets {
   std::string IdentityOf(const Target& target) const;
   void Begin();
   void Resume();
+  void RequireRecords(const Transcript& earlier) const;
   RunEnd RunOne(int replica, double spent_s, const std::atomic<bool>& stop);
 
   const Plan& plan_;
@@ -50,6 +53,7 @@ class RunsOfTargets {
   Targets* targets_;
   RunFiles* files_;
   std::vector<Todo> todo_;  // By replica.
+  std::string unrecorded_;  // Why answers cannot be recorded any more; empty: they can.
 };
 
 }  // namespace detcheck

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "cli/print.h"
 #include "engine/base/error.h"
 #include "fixtures/file_io.h"
 
@@ -69,13 +70,21 @@ void RunFiles::Continue(const Transcript& kept) {
   fs::rename(rewritten, transcript_);  // the writer goes on in the file, whatever its name
 }
 
-void RunFiles::End(const Report& report, bool keep_transcript) {
-  if (report_.empty()) return;
-  WriteReport(report, report_);
+bool RunFiles::End(const Report& report, bool keep_transcript) {
+  if (report_.empty()) return true;
+  try {
+    WriteReport(report, report_);
+  } catch (const Error& error) {
+    PrintNote(fmt::format(
+        "detcheck: {}{}\n", error.what(),
+        writer_ ? "; the same command with --resume writes it, of " + OneLine(transcript_) : ""));
+    return false;
+  }
   writer_.reset();
-  if (transcript_.empty() || keep_transcript) return;
+  if (transcript_.empty() || keep_transcript) return true;
   std::error_code ignored;
   fs::remove(transcript_, ignored);
+  return true;
 }
 
 }  // namespace detcheck

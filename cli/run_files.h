@@ -30,8 +30,9 @@ class RunFiles {
   void Continue(const Transcript& kept);
   TranscriptWriter* writer() { return writer_.get(); }
 
-  /// Writes the report. Then removes the transcript, unless the run can be gone on with.
-  void End(const Report& report, bool keep_transcript);
+  /// Writes the report. Then removes the transcript, unless the run can be gone on with. Where the
+  /// report cannot be written it says so, and keeps the transcript: false.
+  bool End(const Report& report, bool keep_transcript);
 
   /// What an earlier run left. Throws Error(kInput) where that is no transcript.
   Transcript EarlierRun() const { return ReadTranscript(transcript_); }

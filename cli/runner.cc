@@ -198,9 +198,20 @@ Runner::Outcome Runner::NoteError(const Error& error, StepRecord* record) {
 
 void Runner::Append(StepRecord record) {
   record.attempt = num_attempts_[record.step]++;
-  if (writer_) writer_->Append(record);
+  Write(record);
   transcript_->records.push_back(std::move(record));
   prompts_.NoteRecord(static_cast<int>(transcript_->records.size()) - 1);
+}
+
+// What was answered so far is judged all the same; the file can be gone on with.
+void Runner::Write(const StepRecord& record) {
+  if (!writer_) return;
+  try {
+    writer_->Append(record);
+  } catch (const Error& error) {
+    writer_ = nullptr;
+    End(RunEnd::kUnrecorded, fmt::format("not recorded: {}", WithoutPaths(error.what())));
+  }
 }
 
 void Runner::End(RunEnd end, const std::string& why) {

@@ -27,6 +27,7 @@ enum class RunEnd {
   kInterrupted,  ///< The user asked to stop.
   kBudget,
   kTargetLost,  ///< The device failed, or the target failed again and again.
+  kUnrecorded,  ///< An answer could not be written to the transcript: the disk is full, say.
 };
 
 /// Told what happens while a plan runs.
@@ -68,6 +69,7 @@ class Runner {
   void Wait(double seconds) const;
   Outcome NoteError(const Error& error, StepRecord* record);
   void Append(StepRecord record);
+  void Write(const StepRecord& record);
   void End(RunEnd end, const std::string& why);
   void ReadIdentityAgain();
   double Seconds() const;

@@ -87,6 +87,8 @@ TEST(Outcome, HowTheRunEnded) {
   EXPECT_EQ(OutcomeOf(fail, RunEnd::kInterrupted, {}), ExitStatus::kInterrupted);
   EXPECT_EQ(OutcomeOf(pass, RunEnd::kTargetLost, {}), ExitStatus::kUnfinished);
   EXPECT_EQ(OutcomeOf(fail, RunEnd::kTargetLost, {}), ExitStatus::kDivergence);
+  EXPECT_EQ(OutcomeOf(pass, RunEnd::kUnrecorded, {}), ExitStatus::kUnfinished);
+  EXPECT_EQ(OutcomeOf(fail, RunEnd::kUnrecorded, {}), ExitStatus::kDivergence);
 }
 
 }  // namespace

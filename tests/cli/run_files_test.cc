@@ -55,6 +55,19 @@ TEST(RunFiles, TheTranscriptStaysWhereTheRunCanGoOn) {
               HasSubstr("holds an unfinished run; go on with --resume, or remove it"));
 }
 
+TEST(RunFiles, WhatCannotBeWrittenLosesNoAnswer) {
+  TempFolder folder;
+  {
+    RunFiles files(folder.Path("r.json"));
+    files.Begin("digest", "identity");
+    files.writer()->Append(SomeRecord());
+    fs::create_directory(folder.Path("r.json"));
+    EXPECT_FALSE(files.End(Report{}, false));
+  }
+  EXPECT_TRUE(fs::exists(folder.Path("r.json.transcript.jsonl")));
+  EXPECT_FALSE(RunFiles("/dev/full").End(Report{}, false));
+}
+
 TEST(RunFiles, ATranscriptWithoutARecordIsRemoved) {
   TempFolder folder;
   {

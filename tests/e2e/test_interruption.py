@@ -1,5 +1,6 @@
 """Ctrl-C, kill, and going on afterwards."""
 
+import resource
 import signal
 import time
 import unittest
@@ -99,6 +100,30 @@ class Interruption(BinaryCase):
         code, text = self.resume()
         self.assertIn(code, (0, 3), text)
         self.assertGreaterEqual(self.report()["run"]["resumed_records"], 5)
+
+    def on_a_full_disk(self, num_bytes):
+        """The run where no file can grow beyond so many bytes."""
+        limit = (resource.RLIMIT_FSIZE, (num_bytes, num_bytes))
+        return self.detcheck(*RUN, restore_signals=False, preexec_fn=lambda: resource.setrlimit(*limit))
+
+    def test_a_full_disk_loses_nothing_that_was_answered(self):
+        run = self.on_a_full_disk(20000)
+        self.assertEqual(run.returncode, 4, run.stdout + run.stderr)
+        why = r"detcheck: not recorded: r\.json\.transcript\.jsonl: cannot write: .*; the same command with --resume goes on\n"
+        self.assertRegex(run.stderr, why)
+        self.assertIn("Verdict: inconclusive", run.stdout)
+        self.assertIn(TRANSCRIPT, self.names())
+        code, text = self.resume()
+        self.assertIn(code, (0, 3), text)
+        self.assertGreaterEqual(self.report()["run"]["resumed_records"], 5)
+
+    def test_a_report_that_cannot_be_written_hides_no_result(self):
+        short = [*QUICK, "--max-new-tokens", "24", "--no-progress", "--report", "/dev/full"]
+        for options, code, verdict in ((DETERMINISTIC, 4, "pass"), ([], 1, "FAIL")):
+            run = self.detcheck("single", *options, *short)
+            self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+            self.assertIn(f"Verdict: {verdict}", run.stdout)
+            self.assertIn("/dev/full: cannot write: No space left on device", run.stderr)
 
     def test_a_second_ctrl_c_ends_it_at_once(self):
         process = self.start_and_wait_for(2)

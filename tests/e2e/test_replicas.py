@@ -24,6 +24,13 @@ class OtherEngine(MockEngine):
         return token, logprob, best
 
 
+class DeafEngine(MockEngine):
+    """Says the same whatever it is asked."""
+
+    def _next(self, sequence, num_running, prefills_beside):
+        return 11, -0.5, [(11, -0.5), (12, -1.0)]
+
+
 class Replicas(ServerCase):
     def vllm(self, engine=None, **quirks):
         return self.mock(VllmMock, engine or MockEngine(), **quirks)
@@ -68,7 +75,7 @@ class Replicas(ServerCase):
         self.assert_verdict(self.run_replicas("single", first, second), 1, "which can explain it")
 
     def test_the_plan_is_made_of_what_all_have(self):
-        run = self.run_replicas("radix_cache", self.vllm(), self.vllm(no_details=True))
+        run = self.run_replicas("radix_cache", self.vllm(), self.vllm(no_details=True, no_metrics=True))
         self.assert_verdict(run, 3, "the target does not report cached tokens")
         self.assertRegex(run.stderr, "the plan is made of what all replicas have: .*no cached tokens")
 
@@ -149,6 +156,47 @@ class Replicas(ServerCase):
         self.assertEqual(gate.returncode, 1, gate.stdout)
         self.assertIn("::error title=detcheck.single.replicas", gate.stdout)
         self.assertEqual(self.detcheck("diff", "r.json", "r.json").returncode, 0)
+
+    def test_replay_asks_for_as_many_replicas(self):
+        first, second = self.vllm(), self.vllm()
+        self.run_replicas("single", first, second)
+        replay = ["replay", "r.json", "--no-progress", "--timeout", "20"]
+        named = rf"is of 2 replicas \({first.url}, {second.url}\): give --endpoint for each of them, in this order"
+        self.assert_refused(self.detcheck(*replay, "--endpoint", first.url), named)
+        self.assert_refused(self.detcheck("replay", "r.json"), named)
+        swapped = self.detcheck(*replay, "--endpoint", second.url, "--endpoint", first.url)
+        self.assert_refused(swapped, "is of the same replicas in another order: ")
+        again = self.detcheck(*replay, "--endpoint", first.url, "--endpoint", second.url)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertIn("0 changed", again.stdout)
+        other = self.detcheck(*replay, "--endpoint", first.url, "--endpoint", self.vllm(OtherEngine()).url)
+        self.assertEqual(other.returncode, 1, other.stdout)
+        self.run_mode("single", first, "--report", "one.json")
+        replay[1] = "one.json"
+        several = self.detcheck(*replay, "--endpoint", first.url, "--endpoint", second.url)
+        self.assert_refused(several, "is of one target, not of 2 replicas: give one --endpoint")
+
+    def test_one_that_cannot_be_tested_is_no_divergence_of_a_replay(self):
+        first = self.vllm()
+        self.run_replicas("single", first, self.vllm())
+        deaf = self.vllm(DeafEngine())
+        run = self.detcheck("replay", "r.json", "--no-progress", "--timeout", "20", "--endpoint", first.url, "--endpoint", deaf.url)
+        self.assertIn("cannot be tested: pre-flight: two different prompts had the same answer", run.stdout)
+        self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+
+    def test_one_server_twice_is_refused(self):
+        url = self.vllm().url
+        self.assert_refused(self.detcheck("single", "--endpoint", url, "--endpoint", url + "/"), "given twice")
+
+    def test_records_of_no_replica_are_refused(self):
+        first, second = self.vllm(), self.vllm()
+        self.run_mode("single", first, "--endpoint", second.url, "--budget", "0.2", "--report", "r.json")
+        path = self.folder / "r.json.transcript.jsonl"
+        header, record = path.read_text().splitlines()[:2]
+        for change, fact in (({"replica": 7}, "replica: 7 is not below 2"), ({"step": 999999}, "step: 999999 is no step of the plan")):
+            self.write(path.name, "\n".join([header, json.dumps({**json.loads(record), **change}), ""]))
+            run = self.run_mode("single", first, "--endpoint", second.url, "--report", "r.json", "--resume", "--quiet")
+            self.assert_refused(run, rf"r\.json\.transcript\.jsonl: line 2: {fact}")
 
     def test_the_manifest_of_each(self):
         run = self.detcheck("manifest", "--json", "--endpoint", self.vllm().url, "--endpoint", self.vllm().url)

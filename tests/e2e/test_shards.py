@@ -68,6 +68,12 @@ class Shards(BinaryCase):
         self.assert_refused(self.detcheck("merge", "other.json", two, "-o", "m.json"), "engine.mode: another target")
         self.assertNotIn("m.json", self.names())
 
+    def test_the_gate_wants_the_whole(self):
+        one, two = self.shards("single", 2, *DETERMINISTIC)
+        self.assert_refused(self.detcheck("gate", one, two), r"s1\.json: plan\.shard: is shard 1 of 2: merge them first")
+        self.assertEqual(self.detcheck("merge", one, two, "-o", "m.json").returncode, 0)
+        self.assertEqual(self.detcheck("gate", "m.json").returncode, 0)
+
     def test_wrong_shards_are_refused(self):
         for shard, fact in (("3", "not INDEX/COUNT"), ("0/2", "from 1 to 2"), ("3/2", "from 1 to 2"), ("1/0", "from 1 to 1000")):
             self.assert_refused(self.detcheck("single", *QUICK, "--shard", shard), fact)
