@@ -144,7 +144,7 @@ void AddUnknownTexts(const Plan& plan, ModeJudgement* judgement) {
   const RequestJudgement& request = judgement->requests.back();
   if (!request.subject || !request.validity || request.validity->num_unknown == 0) return;
   Add(Verdict::kInconclusive,
-      fmt::format("{}: {} texts could not be judged", plan.requests[request.request].id,
+      fmt::format("{}: {} of its texts could not be judged", plan.requests[request.request].id,
                   request.validity->num_unknown),
       judgement);
 }

@@ -164,7 +164,8 @@ TEST(Validity, WhatCouldNotBeJudgedIsInconclusive) {
 TEST(Validity, TheModeSaysWhatCouldNotBeJudged) {
   RunBuilder run = SteadyRun(Text({1, 2}, "ok"));
   run.Batch({Text({1, 3}, "?"), Text({1, 2}, "ok")});
-  EXPECT_THAT(JudgeTexts(&run).modes[0].reasons, ElementsAre("q01: 1 texts could not be judged"));
+  EXPECT_THAT(JudgeTexts(&run).modes[0].reasons,
+              ElementsAre("q01: 1 of its texts could not be judged"));
 }
 
 TEST(Validity, TextsThatAreNotThereAreNotValid) {
