@@ -16,6 +16,7 @@ import time
 
 MASK = (1 << 64) - 1
 NUM_CANDIDATES = 8
+GATHER_S = 0.02  # A request that came is kept for so long until the next step, and longer where another one comes.
 
 
 def mix(value):
@@ -92,6 +93,7 @@ class MockEngine:
         self.step_tokens = 0
         self.token_steps = 0  # steps that gave a token
         self.calls = 0
+        self.gathered = 0  # of the calls
         self.changed = threading.Condition()
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -215,11 +217,18 @@ class MockEngine:
             if ended:
                 sequence.events.put(None)
 
+    def _gather(self):
+        """What is sent together comes one by one where the machine is busy; without this a batch would form by luck."""
+        while self.gathered != self.calls:
+            self.gathered = self.calls
+            self.changed.wait_for(lambda: self.gathered != self.calls, GATHER_S)
+
     def _run(self):
         while True:
             with self.changed:
                 while not self.running and not self.waiting:
                     self.changed.wait()
+                self._gather()
                 self._step()
             time.sleep(self.step_s)
 
