@@ -82,7 +82,9 @@ class Looks(Vllm):
 
     def test_a_batch_is_seen_however_slow_looks_are(self):
         server = self.vllm(slow_metrics=0.02, no_histogram=True)
-        self.assert_verdict(self.run_mode("single", server, "--report", "r.json", "--step-attempts", "1"), 0)
+        # Answers of half a second, so that a busy machine's pauses do not end them before the look at their first token.
+        run = self.run_mode("single", server, "--report", "r.json", "--step-attempts", "1", "--max-new-tokens", "128")
+        self.assert_verdict(run, 0)
         sources = {item["witness"]["source"] for record in self.report()["transcript"]["records"] for item in record["items"]}
         self.assertEqual(sources, {"server"})
 
