@@ -167,7 +167,7 @@ void Exchange::HandOver(std::string_view data, std::string_view name,
   event.time_s = *result_.times.last_byte;
   if (!event.valid_utf8) result_.invalid_utf8 = true;
   if (!result_.times.first_event) result_.times.first_event = event.time_s;
-  const Progress progress = on_event(event);
+  const StreamProgress progress = on_event(event);
   tokens_ = progress.tokens;
   close_ = progress.close;
 }

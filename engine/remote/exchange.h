@@ -38,7 +38,7 @@ class Exchange : public TransferObserver {
     kReleased,
     kEnded,  ///< `result` is whole.
   };
-  using EventHandler = std::function<Progress(const StreamEvent&)>;
+  using EventHandler = std::function<StreamProgress(const StreamEvent&)>;
 
   /// `label` names the server in messages. Each change adds the exchange to `touched`, once. All
   /// must outlive it.

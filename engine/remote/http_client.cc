@@ -195,7 +195,8 @@ class TogetherRun {
     const size_t index = exchange->index();
     const bool had_begun = exchange->tokens() > 0;
     const bool cancel = exchange->Process([this, index](const StreamEvent& event) {
-      return callbacks_.on_event ? callbacks_.on_event(static_cast<int>(index), event) : Progress();
+      return callbacks_.on_event ? callbacks_.on_event(static_cast<int>(index), event)
+                                 : StreamProgress();
     });
     if (cancel) transfers_->Cancel(exchange);
     if (exchange->RefusedEarly()) ReleaseOne(exchange);
@@ -211,7 +212,7 @@ class TogetherRun {
   }
 
   void ProcessPoll(Exchange* exchange) {
-    exchange->Process([](const StreamEvent&) { return Progress(); });
+    exchange->Process([](const StreamEvent&) { return StreamProgress(); });
     next_look_ = std::min(next_look_, exchange->NextDeadline());
     if (exchange->state() != State::kEnded) return;
     const size_t index = exchange->index() - exchanges_.size();

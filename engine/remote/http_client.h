@@ -13,7 +13,7 @@ namespace detcheck {
 class CurlTransfers;
 
 /// What the caller makes of a stream's event.
-struct Progress {
+struct StreamProgress {
   int tokens = 0;      ///< Tokens this request has answered so far. Releases count these.
   bool close = false;  ///< Close the connection now: this request ends in HttpError::kClosed.
 };
@@ -30,7 +30,7 @@ struct HttpPoll {
 /// to the caller of RunTogether: throw only for what is a bug.
 struct HttpCallbacks {
   /// Event of request `request`, in the order in which it came. May be empty.
-  std::function<Progress(int request, const StreamEvent& event)> on_event;
+  std::function<StreamProgress(int request, const StreamEvent& event)> on_event;
   /// Poll `poll` was answered, or failed. May be empty.
   std::function<void(int poll, const HttpResult& result)> on_poll;
 };

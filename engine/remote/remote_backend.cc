@@ -173,7 +173,7 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
   }
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int item, const StreamEvent& event) {
-    const Progress progress = TakeEvent(event, items[item], &outcomes[item]);
+    const StreamProgress progress = TakeEvent(event, items[item], &outcomes[item]);
     if (on_token) on_token(item, progress.tokens);
     return progress;
   };
@@ -192,8 +192,8 @@ std::vector<RemoteBackend::Outcome> RemoteBackend::Exchange(const std::vector<Ba
   return outcomes;
 }
 
-Progress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& asked,
-                                  Outcome* outcome) {
+StreamProgress RemoteBackend::TakeEvent(const StreamEvent& event, const BatchItem& asked,
+                                        Outcome* outcome) {
   Answer& answer = outcome->answer;
   const int before = TokensOf(answer);
   TakeAnswer(event.data, asked.request, &answer);

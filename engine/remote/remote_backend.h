@@ -60,7 +60,7 @@ class RemoteBackend : public Backend {
   void SendText();
   std::vector<Outcome> Exchange(const std::vector<BatchItem>& items, const std::atomic<bool>& stop,
                                 const TokenCallback& on_token, std::vector<TimedLoad>* loads);
-  Progress TakeEvent(const StreamEvent& event, const BatchItem& asked, Outcome* outcome);
+  StreamProgress TakeEvent(const StreamEvent& event, const BatchItem& asked, Outcome* outcome);
   /// An event, or an answer whole.
   void TakeAnswer(std::string_view json, const Request& request, Answer* answer) const;
   /// Why the server would not run the item as it is; empty: it would.

@@ -40,7 +40,7 @@ struct Heard {
     HttpCallbacks callbacks;
     callbacks.on_event = [this](int request, const StreamEvent& event) {
       events[request].emplace_back(event.data);
-      return Progress{.tokens = static_cast<int>(events[request].size()), .close = false};
+      return StreamProgress{.tokens = static_cast<int>(events[request].size()), .close = false};
     };
     return callbacks;
   }

@@ -155,7 +155,8 @@ TEST(HttpClientTest, ClosesOneStreamInTheMiddleAndNoOther) {
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int request, const StreamEvent&) {
     ++num_events[request];
-    return Progress{.tokens = num_events[request], .close = request == 0 && num_events[0] == 5};
+    return StreamProgress{.tokens = num_events[request],
+                          .close = request == 0 && num_events[0] == 5};
   };
   const HttpRequest request = Post("/", BodyFormat::kSse);
   const std::vector<HttpResult> results =
@@ -180,7 +181,7 @@ TEST(HttpClientTest, EventsOfTheSameReadAreNotHandedOverAfterTheClose) {
   HttpCallbacks callbacks;
   callbacks.on_event = [&](int, const StreamEvent&) {
     ++num_events;
-    return Progress{.tokens = 1, .close = true};
+    return StreamProgress{.tokens = 1, .close = true};
   };
   const HttpResult result =
       client.RunTogether({Post("/", BodyFormat::kSse)}, {}, callbacks, stop).front();
@@ -228,7 +229,9 @@ TEST(HttpClientTest, ExceptionOfACallbackIsPassedOnAndTheClientStaysGood) {
   HttpClient client(ParseEndpoint(server.url()));
   const std::atomic<bool> stop = false;
   HttpCallbacks callbacks;
-  callbacks.on_event = [](int, const StreamEvent&) -> Progress { throw std::logic_error("bug"); };
+  callbacks.on_event = [](int, const StreamEvent&) -> StreamProgress {
+    throw std::logic_error("bug");
+  };
   const std::vector<HttpRequest> requests(3, Post("/", BodyFormat::kSse));
   EXPECT_THROW(client.RunTogether(requests, {}, callbacks, stop), std::logic_error);
   EXPECT_EQ(client.Run(requests[0], stop).num_events, 5);

@@ -141,7 +141,7 @@ TEST(HttpLoadTest, StreamsAtOnceWithoutLossWithinTimeAndMemory) {
     EXPECT_EQ(parsed.root.Find("id")->String(), "r" + std::to_string(request));
     const JsonNode& choice = parsed.root.Find("choices")->items().at(0);
     tokens[request].push_back(*choice.Find("token_ids")->items().at(0).Int64());
-    return Progress{.tokens = static_cast<int>(tokens[request].size()), .close = false};
+    return StreamProgress{.tokens = static_cast<int>(tokens[request].size()), .close = false};
   };
   ResetPeak();
   const double begin = ThreadCpuSeconds();

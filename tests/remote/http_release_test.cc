@@ -166,7 +166,7 @@ TEST(HttpReleaseTest, ARequestIsReleasedAfterItsNeighbourWasCancelled) {
   const std::atomic<bool> stop = false;
   HttpCallbacks callbacks;
   callbacks.on_event = [](int request, const StreamEvent& event) {
-    return Progress{.tokens = event.index + 1, .close = request == 0 && event.index == 4};
+    return StreamProgress{.tokens = event.index + 1, .close = request == 0 && event.index == 4};
   };
   const std::vector<HttpResult> results = client.RunTogether(
       {Post("/cancelled", BodyFormat::kSse), After(Post("/after", BodyFormat::kSse), 0, 1000)}, {},
