@@ -68,6 +68,24 @@ class WebSocket:
         self.socket.close()
 
 
+def processor_seconds(root):
+    """Of a process and those that come from it, as far as they live: the processor time of each."""
+    parents, ticks = {}, {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = int(stat.parent.name), stat.read_text().rpartition(")")[2].split()
+        except OSError:  # It has ended.
+            continue
+        parents[pid], ticks[pid] = int(rest[1]), int(rest[11]) + int(rest[12])
+
+    def comes_from_root(pid):
+        while pid != root and pid in parents:
+            pid = parents[pid]
+        return pid == root
+
+    return {pid: ticks[pid] / os.sysconf("SC_CLK_TCK") for pid in ticks if comes_from_root(pid)}
+
+
 class Browser:
     """One Chromium with one page. `problems` gathers what its console and its errors say."""
 
@@ -173,11 +191,13 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def open(self, path):
-        """Loads the file; returns how many seconds it took, to its first frame after load."""
-        begin = time.monotonic()
+        """Loads the file; returns how many seconds it took, to its first frame after load: by the clock, or of processor
+        time of all the browser's processes, where that is less, as it is where other work keeps the machine busy."""
+        begin, before = time.monotonic(), processor_seconds(self.process.pid)
         self.load(path)
         self.next_frame()
-        return time.monotonic() - begin
+        after = processor_seconds(self.process.pid)
+        return min(time.monotonic() - begin, sum(after[pid] - before.get(pid, 0) for pid in after))
 
     def next_frame(self):
         self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
