@@ -39,7 +39,7 @@ class BinaryCase(unittest.TestCase):
             [PROGRAM, *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             cwd=self.folder,
             **options,
         )
