@@ -32,6 +32,8 @@ struct Answer {
   std::optional<int> preemptions;
   /// Tokens of the whole answer, as the server counted them at its end.
   std::optional<int> counted_tokens;
+  /// That not all of them came is the server's way, no fault: it leaves some out of its streams.
+  bool leaves_out_tokens = false;
   std::optional<int> running;  ///< Requests in the running batch, as the last event said.
   std::string fingerprint;     ///< What the server calls its weights or configuration.
 };

@@ -212,8 +212,8 @@ class LlamacppAdapter : public Adapter {
     answer->prompt_tokens = ClaimedInt(event.Find("tokens_evaluated"), 0);
     // tokens_cached counts what the slot holds after the answer; this is what was read.
     answer->cached_tokens = ClaimedInt(event.FindPath({"timings", "cache_n"}), 0);
-    // Streams leave out the tokens that end inside a character.
     answer->counted_tokens = ClaimedInt(event.Find("tokens_predicted"), 0);
+    answer->leaves_out_tokens = true;  // Those that end inside a character.
     const JsonNode* truncated = event.Find("truncated");
     if (truncated != nullptr && truncated->Bool().value_or(false)) {
       return Fail(answer, "the server cut the prompt to fit its context");

@@ -76,12 +76,19 @@ void RequireCount(size_t num_ids, Completion* completion) {
                                   *completion->prompt_tokens);
 }
 
-/// Of an answer that came to its end by itself, in IDs.
+/// Of an answer that came to its end by itself, in IDs. Where some are left out, those that came
+/// would be taken for all: its text alone is kept.
 void RequireAllTokens(const Answer& answer, Completion* completion) {
   const bool ended = completion->finish_reason == FinishReason::kLength ||
                      completion->finish_reason == FinishReason::kStop;
   if (!ended || answer.num_tokens || !answer.counted_tokens ||
       *answer.counted_tokens == TokensOf(answer)) {
+    return;
+  }
+  if (answer.leaves_out_tokens && *answer.counted_tokens > TokensOf(answer)) {
+    completion->token_ids.clear();
+    completion->logprobs.clear();
+    completion->completion_tokens = answer.counted_tokens;
     return;
   }
   completion->finish_reason = FinishReason::kError;

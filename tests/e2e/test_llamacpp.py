@@ -72,8 +72,15 @@ class Traps(Llamacpp):
         self.assert_verdict(self.run_mode("single", self.llamacpp(pings=True)), 0)
 
     def test_a_token_that_ends_inside_a_character(self):
-        run = self.run_mode("single", self.llamacpp(splits=9), "--step-attempts", "1")
-        self.assert_verdict(run, 4, "15 tokens came, the server counted 16")
+        run = self.run_mode("single", self.llamacpp(splits=9), "--report", "r.json")
+        self.assert_verdict(run, 0, "Unique samples: 1, .*compared by text")
+        answers = [item for record in self.report()["transcript"]["records"] for item in record.get("items", [])]
+        self.assertEqual({item.get("completion_tokens") for item in answers}, {16})
+        self.assert_verdict(self.run_mode("single", self.llamacpp("batch", splits=9)), 1, "single +FAIL")
+
+    def test_a_token_that_ends_inside_a_character_in_one_answer(self):
+        run = self.run_mode("single", self.llamacpp(splits=9, num_splits=1))
+        self.assert_verdict(run, 3, "1 of [0-9]+ answers came without token IDs")
 
     def test_an_error_inside_a_stream(self):
         self.assert_verdict(self.run_mode("single", self.llamacpp(error_after=12), "--step-attempts", "1"), 4, "Compute error")

@@ -9,7 +9,8 @@
   default_temperature  what it runs with instead of what was asked
   truncates      the prompt is cut to the context
   adds_bos       a token more than was sent
-  splits         that token of each stream ends inside a character, and does not come
+  splits         that token of each stream ends inside a character: its text comes with the next one, its ID never
+  num_splits     of the streams that are so long
   error_after    after so many tokens an error comes in the stream
   loading        503 for so many generations
 """
@@ -86,6 +87,7 @@ class LlamacppMock(Mock):
                                       body["cache_prompt"])
         handler.begin_stream()
         outputs = []
+        held = ""
         for output in self.tokens(handler, sequence):
             outputs.append(output)
             if self.quirk("pings"):
@@ -93,10 +95,23 @@ class LlamacppMock(Mock):
             if len(outputs) == self.quirk("error_after"):
                 handler.send_event({"error": {"code": 500, "message": "Compute error.", "type": "server_error"}})
                 return handler.end_stream()
-            if len(outputs) != self.quirk("splits"):
-                handler.send_event(self.event(body, output))
+            event = self.event(body, output)
+            if self.holds_back(len(outputs)):
+                held = event["content"]
+                continue
+            handler.send_event({**event, "content": held + event["content"]})
+            held = ""
         handler.send_event(self.end(body, sequence, len(outputs)))
         handler.end_stream()
+
+    def holds_back(self, num_tokens):
+        if num_tokens != self.quirk("splits"):
+            return False
+        with self.lock:
+            left = self.quirk("num_splits")
+            if left is not None:
+                self.quirks["num_splits"] = max(0, left - 1)
+            return left != 0
 
     def event(self, body, output):
         token, logprob, best = output
