@@ -61,8 +61,8 @@ enum class HttpError {
   kRedirect,          ///< Status 3xx. Never followed.
   kStatus,            ///< Any other status that is not 2xx. HttpResult::body is what it said.
   kProtocol,          ///< Not HTTP.
-  kClosed,            ///< Closed in the middle because StreamProgress::close said so. Not a failure.
-  kInterrupted,       ///< The stop flag.
+  kClosed,       ///< Closed in the middle because StreamProgress::close said so. Not a failure.
+  kInterrupted,  ///< The stop flag.
 };
 
 /// "refused", "first_byte_timeout", …
