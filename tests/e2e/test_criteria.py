@@ -202,7 +202,8 @@ class Protocols(BinaryCase):
         self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
         self.assertEqual(self.detcheck("gate", "--protocol", "p.json", "r.json").returncode, 3)
 
-    def test_files_are_found_from_its_folder(self):
+    def run_with_own_fixtures(self):
+        """Runs deep/p.json, which names deep/own.json; returns what that holds."""
         fixtures = {
             "schema": "detcheck.fixtures/1", "name": "own", "description": "", "origin": "",
             "license": "CC0-1.0", "tokenizer": None, "vocab_size": 32000,
@@ -211,18 +212,15 @@ class Protocols(BinaryCase):
         self.write("deep/own.json", fixtures)
         run = self.run_protocol({**PROTOCOL, "fixtures": ["own.json"]}, name="deep/p.json")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return fixtures
+
+    def test_files_are_found_from_its_folder(self):
+        self.run_with_own_fixtures()
         requests = self.report()["judgement"]["modes"][0]["requests"]
         self.assertEqual([r["id"] for r in requests if r["subject"]], ["m1"])
 
     def test_a_file_of_fixtures_that_was_changed_afterwards(self):
-        fixtures = {
-            "schema": "detcheck.fixtures/1", "name": "own", "description": "", "origin": "",
-            "license": "CC0-1.0", "tokenizer": None, "vocab_size": 32000,
-            "fixtures": [{"id": "m1", "role": "subject", "prompt_ids": [1, 2, 3]}],
-        }
-        self.write("deep/own.json", fixtures)
-        run = self.run_protocol({**PROTOCOL, "fixtures": ["own.json"]}, name="deep/p.json")
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        fixtures = self.run_with_own_fixtures()
         self.assertEqual([file["name"] for file in self.report()["protocol"]["fixture_files"]], ["own.json"])
         gate = ("gate", "--protocol", "deep/p.json", "r.json")
         self.write("deep/own.json", json.dumps(fixtures, indent=2))
